@@ -1,0 +1,52 @@
+# Weir. `make run` builds and serves the lab; `make test` runs every test, the browser's included.
+GO       ?= go
+ADDR     ?= 127.0.0.1:8090
+SOURCES  := $(shell find cmd engine labs web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
+
+.PHONY: run build pages test unit race browser lint fuzz bench clean
+
+run: build
+	./bin/labserver serve --addr $(ADDR)
+
+build: bin/labserver
+
+bin/labserver: web/static/dist/app.js $(SOURCES) go.mod
+	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/labserver
+
+# The pages: TypeScript and uPlot bundled by esbuild.
+pages: web/static/dist/app.js
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web/static/dist/app.js: node_modules/.installed $(shell find web/ts web/css -type f 2>/dev/null)
+	$(GO) run ./web/build
+
+test: scripts-check lint unit race fuzz browser
+
+scripts-check:
+	@scripts/needs.sh
+
+# go vet, gofmt, staticcheck, templ drift, TypeScript's checker.
+lint: pages
+	scripts/lint.sh
+
+unit: pages
+	$(GO) test ./...
+	$(GO) test -tags invariants ./engine/...
+
+race: pages
+	CGO_ENABLED=1 $(GO) test -race ./engine/... ./labs/... ./web/... ./cmd/...
+
+fuzz:
+	scripts/fuzz.sh 5s
+
+browser: build
+	$(GO) test -tags browser -count=1 ./web/browser
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./engine/...
+
+clean:
+	rm -rf bin web/static/dist node_modules

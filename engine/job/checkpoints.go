@@ -1,0 +1,256 @@
+package job
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"weir/engine/checkpoint"
+	"weir/engine/metric"
+	"weir/engine/task"
+)
+
+type logger = *slog.Logger
+
+// checkpoints is the shell around the checkpoint coordinator of one attempt: one goroutine that calls the core with the
+// time and carries out its commands in order, and one for each state that is being written.
+type checkpoints struct {
+	storage checkpoint.Storage
+	log     logger
+	attempt *attempt
+	mailbox *task.Mailbox
+	writers sync.WaitGroup
+	done    chan struct{}
+	quit    bool
+
+	mu   sync.Mutex // guards core, which the snapshot reads too
+	core *checkpoint.Coordinator
+
+	// stopped hears the end of a stop with a checkpoint: nil in case of success.
+	stopped func(*checkpoint.Completed, error)
+	// failJob hears that more checkpoints failed than are tolerated.
+	failJob func(error)
+}
+
+func checkpointConfig(s *task.Settings) checkpoint.Config {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	return checkpoint.Config{Interval: ms(s.CheckpointIntervalMs), MinPause: ms(s.MinPauseMs), Timeout: ms(s.CheckpointTimeoutMs),
+		ToleratedFailures: s.ToleratedFailures, Retained: s.RetainedCheckpoints}
+}
+
+// coordinate makes the shell of an attempt; run starts it.
+func coordinate(a *attempt, storage checkpoint.Storage, past checkpoint.Past, jobStart time.Time, log logger) *checkpoints {
+	var vertices []checkpoint.CoordinatedVertex
+	for _, v := range a.graph.Vertices {
+		vertices = append(vertices, checkpoint.CoordinatedVertex{ID: v.ID, Parallelism: a.settings.Parallelism, MaxParallelism: a.groups,
+			MaxParallelismDerived: a.settings.MaxParallelism == 0, Source: v.Source != nil})
+	}
+	return &checkpoints{storage: storage, log: log, attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}),
+		core: checkpoint.NewCoordinator(checkpointConfig(&a.settings), vertices, past, jobStart, time.Now())}
+}
+
+// run is the coordinator's goroutine.
+func (c *checkpoints) run() {
+	defer close(c.done)
+	for {
+		c.mailbox.Run()
+		if c.quit {
+			return
+		}
+		c.mu.Lock()
+		at, ok := c.core.NextDeadline()
+		c.mu.Unlock()
+		if !ok {
+			c.mailbox.Park(0)
+			continue
+		}
+		if d := time.Until(at); d > 0 {
+			c.mailbox.Park(d)
+			continue
+		}
+		c.do(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command { return core.Tick(now) })
+	}
+}
+
+// do calls the core and carries out what it answers, on the coordinator's goroutine.
+func (c *checkpoints) do(event func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command) {
+	c.mu.Lock()
+	cmds := event(c.core, time.Now())
+	c.mu.Unlock()
+	for i, cmd := range cmds {
+		if next, broken := c.carryOut(cmd); broken {
+			c.do(next) // what was left of the answer is void
+			return
+		} else if next != nil {
+			rest := cmds[i+1:]
+			c.do(next)
+			for _, cmd := range rest {
+				c.carryOut(cmd)
+			}
+			return
+		}
+	}
+}
+
+// post calls the core from any goroutine.
+func (c *checkpoints) post(event func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command) bool {
+	return c.mailbox.Post(func() { c.do(event) })
+}
+
+type coreCall = func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command
+
+// carryOut does one command. It may answer a call for the core; broken then says that the rest of the commands is void.
+func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bool) {
+	switch cmd.Kind {
+	case checkpoint.TriggerSources:
+		if err := c.storage.Begin(cmd.ID); err != nil {
+			return func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+				return core.Failed(cmd.ID, checkpoint.BeginFailed, err, now)
+			}, true
+		}
+		for _, id := range cmd.Tasks {
+			c.attempt.runner(id.Vertex, id.Subtask).TriggerCheckpoint(cmd.Barrier, cmd.Stop)
+		}
+	case checkpoint.WriteFinished:
+		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State)
+	case checkpoint.WriteMetadata:
+		err := c.storage.Complete(cmd.Completed)
+		return func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+			if err != nil {
+				return core.Failed(cmd.ID, checkpoint.FinalizeFailed, err, now)
+			}
+			return core.MetadataWritten(cmd.ID, now)
+		}, false
+	case checkpoint.NotifyComplete:
+		c.log.Debug("checkpoint completed", "id", cmd.ID)
+	case checkpoint.NotifyAborted:
+		c.log.Info("checkpoint aborted", "id", cmd.ID, "why", cmd.Detail)
+		for _, r := range c.attempt.runners {
+			r.NotifyAborted(cmd.ID, cmd.Stop)
+		}
+		if cmd.Stop && c.stopped != nil {
+			c.stopped(nil, &CheckpointError{ID: cmd.ID, Why: cmd.Detail})
+		}
+	case checkpoint.Discard:
+		if err := c.storage.Discard(cmd.ID); err != nil {
+			c.log.Warn("discarding a checkpoint", "id", cmd.ID, "err", err)
+		}
+	case checkpoint.StopJob:
+		if c.stopped != nil {
+			c.stopped(cmd.Completed, nil)
+		}
+	case checkpoint.FailJob:
+		c.failJob(&CheckpointError{Why: cmd.Detail})
+	}
+	return nil, false
+}
+
+// CheckpointError says why a checkpoint was given up.
+type CheckpointError struct {
+	ID  int64 // 0 where it is about more than one
+	Why string
+}
+
+// Error implements error.
+func (e *CheckpointError) Error() string { return "checkpoint failed: " + e.Why }
+
+// Snapshotted implements task.Listener: the async phase begins.
+func (c *checkpoints) Snapshotted(s task.Snapshotted) {
+	c.write(checkpoint.Ack{Checkpoint: s.CheckpointID, Task: checkpoint.TaskID{Vertex: s.Vertex, Subtask: s.Subtask},
+		StartDelayNs: int64(s.StartDelay), AlignmentNs: int64(s.Alignment), SyncNs: int64(s.Sync), ProcessedBytes: s.ProcessedBytes}, s.State)
+}
+
+// write stores a state on a goroutine of its own and acknowledges it.
+func (c *checkpoints) write(ack checkpoint.Ack, state *checkpoint.TaskState) {
+	c.writers.Go(func() {
+		began := time.Now()
+		h, err := c.storage.WriteState(ack.Checkpoint, ack.Task, state)
+		ack.Handle, ack.AsyncNs = h, int64(time.Since(began))
+		c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+			if err != nil {
+				return core.Decline(ack.Checkpoint, ack.Task, checkpoint.WriteFailed, err, now)
+			}
+			return core.Ack(ack, now)
+		})
+	})
+}
+
+// Declined implements task.Listener.
+func (c *checkpoints) Declined(vertex string, subtask int, id int64, reason checkpoint.Reason) {
+	c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+		return core.Decline(id, checkpoint.TaskID{Vertex: vertex, Subtask: subtask}, reason, nil, now)
+	})
+}
+
+// finished tells that a task has ended well.
+func (c *checkpoints) finished(r *runner) {
+	state, last := r.Final()
+	c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+		return core.Finished(checkpoint.TaskID{Vertex: r.vertex.ID, Subtask: r.Context.Index}, state, last, now)
+	})
+}
+
+// configure applies changed knobs.
+func (c *checkpoints) configure(s *task.Settings) {
+	cfg := checkpointConfig(s)
+	c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+		return core.Configure(cfg, now)
+	})
+}
+
+// trigger takes a checkpoint by hand.
+func (c *checkpoints) trigger(typ string) (id int64, err error) {
+	answered := make(chan struct{})
+	ok := c.post(func(core *checkpoint.Coordinator, now time.Time) (cmds []checkpoint.Command) {
+		defer close(answered)
+		id, cmds, err = core.Trigger(typ, now)
+		return cmds
+	})
+	if !ok {
+		return 0, errEnded
+	}
+	select {
+	case <-answered:
+		return id, err
+	case <-c.done:
+		return 0, errEnded
+	}
+}
+
+// stop asks for a last checkpoint; c.stopped hears how it went.
+func (c *checkpoints) stop(stopped func(*checkpoint.Completed, error)) bool {
+	return c.mailbox.Post(func() {
+		c.stopped = stopped
+		c.do(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
+			_, cmds, err := core.Stop(now)
+			if err != nil {
+				defer stopped(nil, err)
+			}
+			return cmds
+		})
+	})
+}
+
+// shutdown ends the coordinator: what runs is given up. It returns when no state is being written any more.
+func (c *checkpoints) shutdown() checkpoint.Past {
+	c.mailbox.Post(func() {
+		c.do(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command { return core.Shutdown(now) })
+		c.quit = true
+	})
+	<-c.done
+	c.mailbox.Close()
+	c.writers.Wait()
+	return c.core.Past(time.Now())
+}
+
+func (c *checkpoints) history() []metric.Checkpoint {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core.History(time.Now())
+}
+
+func (c *checkpoints) latest() *checkpoint.Completed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.core.Latest()
+}

@@ -1,0 +1,105 @@
+// Package job runs a job: its graph placed on task managers, its tasks joined by the network stack, its checkpoints,
+// its controls, and the Snapshot of it all.
+package job
+
+import (
+	"fmt"
+
+	"weir/engine/serde"
+	"weir/engine/task"
+)
+
+// Graph is a job as its author wrote it, operators chained already (Flink's JobGraph).
+type Graph struct {
+	Name     string
+	Vertices []Vertex // in topological order
+	Edges    []Edge
+}
+
+// Vertex is a chain of operators that runs as one task per subtask. A vertex without an edge into it has a Source.
+type Vertex struct {
+	ID        string
+	Name      string
+	Source    *task.SourceFactory
+	Operators []task.OperatorFactory
+}
+
+// Exchange says how records are dealt to the subtasks downstream.
+type Exchange uint8
+
+// The exchanges.
+const (
+	Hash    Exchange = iota // by key group, every subtask to every subtask
+	Forward                 // subtask i to subtask i
+)
+
+// Edge joins two vertices. A vertex has at most one edge out and one edge in.
+type Edge struct {
+	From, To string
+	Exchange Exchange
+	Schema   serde.Schema
+}
+
+// input is the edge into a vertex, output the one out of it; nil without.
+func (g *Graph) input(id string) *Edge {
+	for i := range g.Edges {
+		if g.Edges[i].To == id {
+			return &g.Edges[i]
+		}
+	}
+	return nil
+}
+
+func (g *Graph) output(id string) *Edge {
+	for i := range g.Edges {
+		if g.Edges[i].From == id {
+			return &g.Edges[i]
+		}
+	}
+	return nil
+}
+
+func (g *Graph) vertex(id string) *Vertex {
+	for i := range g.Vertices {
+		if g.Vertices[i].ID == id {
+			return &g.Vertices[i]
+		}
+	}
+	return nil
+}
+
+// validate refuses a graph that cannot run.
+func (g *Graph) validate() error {
+	place := map[string]int{}
+	for i, v := range g.Vertices {
+		if v.ID == "" {
+			return fmt.Errorf("graph %q: vertex %d has no id", g.Name, i)
+		}
+		if _, twice := place[v.ID]; twice {
+			return fmt.Errorf("graph %q: two vertices are called %q", g.Name, v.ID)
+		}
+		place[v.ID] = i
+	}
+	if len(g.Vertices) == 0 {
+		return fmt.Errorf("graph %q has no vertex", g.Name)
+	}
+	in, out := map[string]int{}, map[string]int{}
+	for _, e := range g.Edges {
+		from, ok1 := place[e.From]
+		to, ok2 := place[e.To]
+		if !ok1 || !ok2 || from >= to {
+			return fmt.Errorf("graph %q: the edge %s -> %s does not lead from a vertex to a later one", g.Name, e.From, e.To)
+		}
+		out[e.From]++
+		in[e.To]++
+	}
+	for _, v := range g.Vertices {
+		switch {
+		case in[v.ID] > 1 || out[v.ID] > 1:
+			return fmt.Errorf("graph %q: vertex %s has more than one edge in or out", g.Name, v.ID)
+		case (v.Source == nil) != (in[v.ID] == 1):
+			return fmt.Errorf("graph %q: vertex %s needs either a source or an edge into it", g.Name, v.ID)
+		}
+	}
+	return nil
+}

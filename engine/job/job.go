@@ -1,0 +1,437 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"weir/engine/checkpoint"
+	"weir/engine/metric"
+	"weir/engine/task"
+	"weir/engine/trace"
+)
+
+// State is where a job is in its life.
+type State uint8
+
+// The states, after Flink's JobStatus. Stopped is ended with a checkpoint.
+const (
+	Created State = iota
+	Running
+	Restarting
+	Finished
+	Failed
+	Canceled
+	Stopped
+)
+
+var stateNames = [...]string{"CREATED", "RUNNING", "RESTARTING", "FINISHED", "FAILED", "CANCELED", "STOPPED"}
+
+func (s State) String() string { return stateNames[s] }
+
+// Ended says that no task runs and none will.
+func (s State) Ended() bool { return s >= Finished }
+
+// Options are what a job needs beside its graph and its settings.
+type Options struct {
+	// Lab is the name that a Snapshot carries.
+	Lab string
+	// CheckpointDir is where file checkpoints go. Empty is a temporary folder that Close removes.
+	CheckpointDir string
+	// RestorePath is a completed checkpoint to start from.
+	RestorePath string
+	Tracer      *trace.Tracer
+	Logger      logger
+}
+
+var (
+	errEnded      = errors.New("the job has ended")
+	errRestarting = errors.New("the job is restarting: try again when it runs")
+)
+
+// Job is a running job. Its methods may be called from any goroutine.
+type Job struct {
+	options Options
+	log     logger
+	storage checkpoint.Storage
+	tempDir string
+	start   time.Time
+	done    chan struct{}
+
+	mu          sync.Mutex
+	state       State
+	graph       Graph
+	settings    task.Settings
+	attempt     *attempt
+	checkpoints *checkpoints
+	past        checkpoint.Past
+	restarts    int
+	failure     error
+	end         time.Time
+	final       *metric.Snapshot
+	next        *plan // what to do when the attempt has ended
+}
+
+// plan is what comes after an attempt that is being stopped with a checkpoint.
+type plan struct {
+	graph    Graph
+	settings task.Settings
+	restart  bool // else the job ends as Stopped
+	from     *checkpoint.Completed
+	running  chan struct{} // closed when it is done, or has failed
+	err      error
+}
+
+// Start builds a job and runs it. An error means that nothing runs and nothing is left.
+func Start(g Graph, s task.Settings, o Options) (*Job, error) {
+	if err := g.validate(); err != nil {
+		return nil, err
+	}
+	j := &Job{options: o, log: o.Logger, graph: g, settings: s, start: time.Now(), done: make(chan struct{})}
+	if j.log == nil {
+		j.log = discardLogger()
+	}
+	if err := j.openStorage(&s); err != nil {
+		return nil, err
+	}
+	var restored *checkpoint.Completed
+	err := error(nil)
+	if o.RestorePath != "" {
+		restored, err = j.storage.Load(o.RestorePath)
+		if err == nil {
+			j.past.NextID = max(j.past.NextID, restored.ID+1)
+		}
+	}
+	if err == nil {
+		err = j.begin(g, s, restored)
+	}
+	if err != nil {
+		j.removeTemp()
+		return nil, err
+	}
+	return j, nil
+}
+
+// openStorage opens where checkpoints go; ids go on after those that are there.
+func (j *Job) openStorage(s *task.Settings) error {
+	if s.CheckpointStorage == "memory" {
+		j.storage = checkpoint.NewMemoryStorage()
+		return nil
+	}
+	dir := j.options.CheckpointDir
+	if dir == "" {
+		temp, err := os.MkdirTemp("", "weir-checkpoints-")
+		if err != nil {
+			return fmt.Errorf("checkpoint folder: %w", err)
+		}
+		j.tempDir, dir = temp, temp
+	} else if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("checkpoint folder: %w; name another one", err)
+	}
+	j.storage = checkpoint.NewFileStorage(dir, checkpoint.OS)
+	highest, err := j.storage.HighestID()
+	if err != nil {
+		j.removeTemp()
+		return fmt.Errorf("checkpoint folder: %w", err)
+	}
+	j.past.NextID = highest + 1
+	return nil
+}
+
+func (j *Job) removeTemp() {
+	if j.tempDir != "" {
+		if err := os.RemoveAll(j.tempDir); err != nil {
+			j.log.Warn("removing the temporary checkpoint folder", "dir", j.tempDir, "err", err)
+		}
+	}
+}
+
+// begin makes an attempt and starts it.
+func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed) error {
+	number := 0
+	if j.attempt != nil {
+		number = j.attempt.number + 1
+	}
+	a, err := newAttempt(number, &g, s, restored, &j.options, j.log)
+	if err != nil {
+		return err
+	}
+	c := coordinate(a, j.storage, j.past, j.start, j.log)
+	c.failJob = func(err error) { j.fail(a, err) }
+	a.setListener(c)
+	j.mu.Lock()
+	j.graph, j.settings, j.attempt, j.checkpoints, j.state = g, s, a, c, Running
+	j.mu.Unlock()
+	go c.run()
+	a.start(func(r *runner) {
+		switch {
+		case r.err == nil:
+			c.finished(r)
+		case !errors.Is(r.err, task.ErrCanceled):
+			a.cancel()
+		}
+	})
+	go j.supervise(a, c)
+	return nil
+}
+
+// supervise waits for an attempt's end and goes on as planned.
+func (j *Job) supervise(a *attempt, c *checkpoints) {
+	sampling := make(chan struct{})
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		a.sample(sampling)
+	}()
+	err := a.wait()
+	close(sampling)
+	<-sampled
+	past := c.shutdown()
+
+	j.mu.Lock()
+	j.past = past
+	next := j.next
+	j.next = nil
+	if next != nil && next.restart && next.from != nil && a.failure() == nil {
+		j.state = Restarting
+		j.mu.Unlock()
+		a.release(j.log)
+		next.err = j.resume(next)
+		close(next.running)
+		return
+	}
+	j.mu.Unlock()
+
+	last := &metric.Snapshot{Lab: j.options.Lab}
+	a.fill(last)
+	if a.restored != nil {
+		last.RestoredCheckpointID = a.restored.ID
+	}
+	a.release(j.log)
+	if cause := a.failure(); cause != nil {
+		err = cause
+	}
+	j.mu.Lock()
+	j.final, j.end = last, time.Now()
+	switch {
+	case err == nil:
+		j.state = Finished
+	case !errors.Is(err, task.ErrCanceled):
+		j.state, j.failure = Failed, err
+	case next != nil && next.from != nil:
+		j.state = Stopped
+	default:
+		j.state = Canceled
+	}
+	j.mu.Unlock()
+	if next != nil {
+		if next.from == nil {
+			next.err = errEnded
+		}
+		close(next.running)
+	}
+	close(j.done)
+}
+
+// resume starts the attempt that was planned; if that cannot run, the old one is started again from the same checkpoint.
+func (j *Job) resume(p *plan) error {
+	j.mu.Lock()
+	graph, settings := j.graph, j.settings
+	j.mu.Unlock()
+	err := j.begin(p.graph, p.settings, p.from)
+	if err != nil {
+		if again := j.begin(graph, settings, p.from); again != nil {
+			j.mu.Lock()
+			j.state, j.failure, j.end = Failed, again, time.Now()
+			j.final = &metric.Snapshot{Lab: j.options.Lab}
+			j.mu.Unlock()
+			close(j.done)
+			return err
+		}
+	}
+	j.mu.Lock()
+	j.restarts++
+	j.mu.Unlock()
+	return err
+}
+
+// fail ends an attempt for a reason that no task has.
+func (j *Job) fail(a *attempt, err error) {
+	a.setFailure(err)
+	a.cancel()
+}
+
+// Apply gives the running job new settings; what needs a restart must not differ. It returns when they are on their
+// way: each task takes them between two records.
+func (j *Job) Apply(s task.Settings) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.state.Ended() {
+		return errEnded
+	}
+	if j.state == Restarting || j.next != nil {
+		return errRestarting
+	}
+	j.settings = s
+	shared := s
+	for _, r := range j.attempt.runners {
+		r.Apply(&shared)
+	}
+	j.checkpoints.configure(&shared)
+	return nil
+}
+
+// Restart stops the job with a checkpoint and starts it again from there with another graph and settings. It returns
+// when the job runs; with an error it runs as before, or has ended.
+func (j *Job) Restart(g Graph, s task.Settings) error {
+	if err := g.validate(); err != nil {
+		return err
+	}
+	if err := j.check(&s); err != nil {
+		return err
+	}
+	_, err := j.stopWith(&plan{graph: g, settings: s, restart: true, running: make(chan struct{})})
+	return err
+}
+
+// check refuses, before anything is stopped, what a restart could not start.
+func (j *Job) check(s *task.Settings) error {
+	j.mu.Lock()
+	groups := j.attempt.groups
+	j.mu.Unlock()
+	if s.MaxParallelism != 0 && s.MaxParallelism != groups {
+		return fmt.Errorf("max parallelism %d differs from the %d that the job's state was made with, which cannot change: keys would be looked up in the wrong key group", s.MaxParallelism, groups)
+	}
+	if s.Parallelism > groups {
+		return fmt.Errorf("parallelism %d is above the max parallelism %d that the job's state was made with", s.Parallelism, groups)
+	}
+	return nil
+}
+
+// Stop ends the job with a last checkpoint and returns its path.
+func (j *Job) Stop() (path string, err error) {
+	p := &plan{running: make(chan struct{})}
+	return j.stopWith(p)
+}
+
+func (j *Job) stopWith(p *plan) (string, error) {
+	j.mu.Lock()
+	switch {
+	case j.state.Ended():
+		j.mu.Unlock()
+		return "", errEnded
+	case j.next != nil || j.state != Running:
+		j.mu.Unlock()
+		return "", errRestarting
+	}
+	j.next = p
+	a, c := j.attempt, j.checkpoints
+	j.mu.Unlock()
+	result := make(chan error, 1)
+	ok := c.stop(func(done *checkpoint.Completed, err error) {
+		if err == nil {
+			j.mu.Lock()
+			p.from = done
+			j.mu.Unlock()
+			a.cancel()
+		}
+		select {
+		case result <- err:
+		default:
+		}
+	})
+	if !ok {
+		return "", errEnded
+	}
+	select {
+	case err := <-result:
+		if err != nil {
+			j.mu.Lock()
+			if j.next == p {
+				j.next = nil
+			}
+			j.mu.Unlock()
+			return "", err
+		}
+		<-p.running
+	case <-p.running: // the job ended meanwhile
+	}
+	if p.err != nil {
+		return "", p.err
+	}
+	return p.from.Path, nil
+}
+
+// TriggerCheckpoint takes a checkpoint now and returns its id.
+func (j *Job) TriggerCheckpoint() (int64, error) { return j.trigger(checkpoint.TypeCheckpoint) }
+
+func (j *Job) trigger(typ string) (int64, error) {
+	j.mu.Lock()
+	c, state := j.checkpoints, j.state
+	j.mu.Unlock()
+	if state.Ended() {
+		return 0, errEnded
+	}
+	return c.trigger(typ)
+}
+
+// Cancel ends the job at once, without a checkpoint.
+func (j *Job) Cancel() {
+	j.mu.Lock()
+	a := j.attempt
+	if j.next != nil {
+		j.next.restart = false
+	}
+	j.mu.Unlock()
+	a.cancel()
+}
+
+// Close cancels the job if it runs, waits for its end, and removes what it kept in a temporary folder.
+func (j *Job) Close() {
+	for {
+		j.Cancel()
+		select {
+		case <-j.done:
+			j.removeTemp()
+			return
+		case <-time.After(100 * time.Millisecond): // a restart had begun: cancel what it started
+		}
+	}
+}
+
+// Done is closed when the job has ended.
+func (j *Job) Done() <-chan struct{} { return j.done }
+
+// Err is why the job failed; nil if it did not.
+func (j *Job) Err() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failure
+}
+
+// State is where the job is in its life.
+func (j *Job) State() State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.state
+}
+
+// Settings are those in force.
+func (j *Job) Settings() task.Settings {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.settings
+}
+
+func discardLogger() logger { return slog.New(slog.DiscardHandler) }
+
+// elapsed is the job's time; the lock is held.
+func (j *Job) elapsed() time.Duration {
+	if !j.end.IsZero() {
+		return j.end.Sub(j.start)
+	}
+	return time.Since(j.start)
+}

@@ -1,0 +1,98 @@
+package job
+
+import (
+	"time"
+
+	"weir/engine/metric"
+)
+
+// sampleEvery is how often the recent readings are taken.
+const sampleEvery = 100 * time.Millisecond
+
+func nowNs() int64 { return time.Now().UnixNano() }
+
+// readings are the rates of one task, in Flink's 60 s form and in the recent one.
+type readings struct {
+	recordsIn, recordsOut, bytesOut, buffersOut, buffersLocal, buffersRemote *metric.Rate60
+	outPoolMax                                                               metric.RecentMax
+}
+
+func newReadings() *readings {
+	return &readings{metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.RecentMax{}}
+}
+
+// recent is a sample of the last second; each call counts as one.
+func (r *runner) recent(now int64) metric.Rates {
+	c, m := &r.Counters, r.readings
+	return metric.Rates{
+		Times:              r.Times.Recent(now),
+		NumRecordsIn:       m.recordsIn.Recent(now, c.RecordsIn.Load()),
+		NumRecordsOut:      m.recordsOut.Recent(now, c.RecordsOut.Load()),
+		NumBytesOut:        m.bytesOut.Recent(now, c.BytesOut.Load()),
+		NumBuffersOut:      m.buffersOut.Recent(now, c.BuffersOut.Load()),
+		NumBuffersInLocal:  m.buffersLocal.Recent(now, c.BuffersInLocal.Load()),
+		NumBuffersInRemote: m.buffersRemote.Recent(now, c.BuffersInRemote.Load()),
+	}
+}
+
+// rates are Flink's, as of the last update.
+func (r *runner) rates() metric.Rates {
+	m := r.readings
+	return metric.Rates{
+		Times: r.Times.Times(), NumRecordsIn: m.recordsIn.Rate(), NumRecordsOut: m.recordsOut.Rate(), NumBytesOut: m.bytesOut.Rate(),
+		NumBuffersOut: m.buffersOut.Rate(), NumBuffersInLocal: m.buffersLocal.Rate(), NumBuffersInRemote: m.buffersRemote.Rate(),
+	}
+}
+
+// update closes a window of Flink's gauges and meters.
+func (r *runner) update(now int64) {
+	c, m := &r.Counters, r.readings
+	r.Times.Update(now)
+	m.recordsIn.Update(c.RecordsIn.Load())
+	m.recordsOut.Update(c.RecordsOut.Load())
+	m.bytesOut.Update(c.BytesOut.Load())
+	m.buffersOut.Update(c.BuffersOut.Load())
+	m.buffersLocal.Update(c.BuffersInLocal.Load())
+	m.buffersRemote.Update(c.BuffersInRemote.Load())
+}
+
+// outPoolUsage is used buffers by the pool's size: above 1 in overdraft.
+func (r *runner) outPoolUsage() float64 {
+	if r.pool == nil {
+		return 0
+	}
+	st := r.pool.Stats()
+	if st.Size == 0 {
+		return 0
+	}
+	return float64(st.Used) / float64(st.Size)
+}
+
+// sample takes the readings of an attempt until stop is closed.
+func (a *attempt) sample(stop <-chan struct{}) {
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	const (
+		perUpdate = int(metric.UpdateInterval / sampleEvery)
+		perReport = int(time.Second / sampleEvery)
+	)
+	for n := 1; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		now := nowNs()
+		for _, r := range a.runners {
+			r.recent(now)
+			r.readings.outPoolMax.Observe(now, r.outPoolUsage())
+			r.Mailbox.RequestPublish()
+			if n%perReport == 0 {
+				r.RequestReport()
+			}
+			if n%perUpdate == 0 {
+				r.update(now)
+			}
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package job
+
+import (
+	"maps"
+
+	"weir/engine/memory"
+	"weir/engine/metric"
+)
+
+// Snapshot is the picture of the job now. It takes the locks of pools, queues and channels one after the other, for as
+// long as it takes to read them; no task waits for it.
+func (j *Job) Snapshot() *metric.Snapshot {
+	j.mu.Lock()
+	a := j.attempt
+	s := &metric.Snapshot{
+		Lab: j.options.Lab, State: j.state.String(), TimeMs: j.elapsed().Milliseconds(), Restarts: j.restarts,
+	}
+	if j.failure != nil {
+		s.Failure = j.failure.Error()
+	}
+	if a.restored != nil {
+		s.RestoredCheckpointID = a.restored.ID
+	}
+	final := j.final
+	j.mu.Unlock()
+	if final != nil { // ended: the last readings, taken before everything was given back
+		last := *final
+		last.State, last.Failure, last.TimeMs, last.Restarts = s.State, s.Failure, s.TimeMs, s.Restarts
+		last.Checkpoints = j.checkpoints.history()
+		return &last
+	}
+	a.fill(s)
+	s.Checkpoints = j.checkpoints.history()
+	return s
+}
+
+// fill reads the tasks and the network of an attempt.
+func (a *attempt) fill(s *metric.Snapshot) {
+	now := nowNs()
+	s.Channels = make([]metric.Channel, 0, 8)
+	for _, r := range a.runners {
+		if len(s.Vertices) == 0 || s.Vertices[len(s.Vertices)-1].ID != r.vertex.ID {
+			s.Vertices = append(s.Vertices, metric.Vertex{ID: r.vertex.ID, Name: r.vertex.Name, Parallelism: a.settings.Parallelism, MaxParallelism: a.groups})
+		}
+		v := &s.Vertices[len(s.Vertices)-1]
+		v.Subtasks = append(v.Subtasks, r.subtask(now, a.started, a.settings.ExclusiveBuffers))
+		if r.pool != nil {
+			s.Pools = append(s.Pools, poolReading(r.pool))
+		}
+		if r.gatePool != nil {
+			s.Pools = append(s.Pools, poolReading(r.gatePool))
+			st := r.gatePool.Stats()
+			s.Gates = append(s.Gates, metric.Gate{Vertex: r.vertex.ID, Subtask: r.Context.Index, FloatingFree: max(0, st.Size-st.Used), FloatingTotal: st.Size})
+		}
+		for i := range r.from {
+			s.Channels = append(s.Channels, a.channel(r, i))
+		}
+	}
+	for i := range s.Vertices {
+		s.Vertices[i].BackpressureLevel = backpressureLevel(&s.Vertices[i])
+	}
+	a.totals(s)
+}
+
+// backpressureLevel is Flink's, of the busiest subtask: ok up to 10 % of back-pressured time, low up to 50 %, high above.
+func backpressureLevel(v *metric.Vertex) string {
+	worst := 0.0
+	for _, t := range v.Subtasks {
+		worst = max(worst, t.Recent.BackPressured)
+	}
+	switch {
+	case worst > 500:
+		return "high"
+	case worst > 100:
+		return "low"
+	}
+	return "ok"
+}
+
+func (r *runner) subtask(now, started int64, ownBuffers int) metric.Subtask {
+	c := &r.Counters
+	keys := r.Context.KeyGroups
+	t := metric.Subtask{
+		Index: r.Context.Index, TaskManager: r.tm.id, KeyGroups: [2]int{keys.First, keys.Last},
+		Rates: r.rates(), Recent: r.recent(now),
+		NumRecordsIn: c.RecordsIn.Load(), NumRecordsOut: c.RecordsOut.Load(),
+		NumBytesIn: c.BytesInLocal.Load() + c.BytesInRemote.Load(), NumBytesInLocal: c.BytesInLocal.Load(), NumBytesInRemote: c.BytesInRemote.Load(),
+		NumBytesOut: c.BytesOut.Load(), NumBuffersOut: c.BuffersOut.Load(),
+		NumBuffersInLocal: c.BuffersInLocal.Load(), NumBuffersInRemote: c.BuffersInRemote.Load(),
+		OutPoolUsage: r.outPoolUsage(), DebloatedBufferSize: int(c.DebloatedSize.Load()), EstimatedTimeToConsumeBuffers: c.EstimatedTimeToConsume.Load(),
+		MailboxQueueSize: r.Mailbox.Len(), MailboxLatencyMs: float64(r.Mailbox.LastWait()) / 1e6,
+		Accumulated: r.Times.Accumulated(started, now), State: r.State(),
+	}
+	t.IsBackPressured = r.pool != nil && !r.pool.Available()
+	t.OutPoolUsageMax = r.readings.outPoolMax.Observe(now, t.OutPoolUsage)
+	if n := c.BuffersOut.Load(); n > 0 {
+		t.MeanFill = float64(c.FullBytesOut.Load()) / float64(n) / float64(r.tm.memory.SegmentBytes())
+	}
+	r.inputUsage(&t, ownBuffers)
+	return t
+}
+
+// inputUsage are Flink's three usages of input buffers: the exclusive ones of the remote channels, the floating ones of
+// the gate, and both together. A buffer counts as used unless it lies free in a channel or in the pool.
+func (r *runner) inputUsage(t *metric.Subtask, own int) {
+	if r.gatePool == nil {
+		return
+	}
+	exclusive, exclusiveUsed, floatingHeld := 0, 0, 0
+	for _, c := range r.remote {
+		if c == nil {
+			continue
+		}
+		st := c.Stats()
+		exclusive += own
+		exclusiveUsed += max(0, own-st.ExclusiveFree)
+		floatingHeld += st.FloatingHeld
+	}
+	pool := r.gatePool.Stats()
+	floatingUsed := max(0, pool.Used-floatingHeld)
+	if exclusive > 0 {
+		t.InputExclusiveBuffersUsage = float64(exclusiveUsed) / float64(exclusive)
+	}
+	if pool.Size > 0 {
+		t.InputFloatingBuffersUsage = float64(floatingUsed) / float64(pool.Size)
+	}
+	if all := exclusive + pool.Size; all > 0 {
+		t.InPoolUsage = float64(exclusiveUsed+floatingUsed) / float64(all)
+	}
+}
+
+// channel reads both ends of a logical channel.
+func (a *attempt) channel(r *runner, i int) metric.Channel {
+	from := r.from[i]
+	e := a.graph.input(r.vertex.ID)
+	sub := r.Context.Index
+	if e.Exchange == Forward {
+		sub = 0
+	}
+	producer := a.runner(from.Vertex, from.Subtask)
+	st := producer.Partition.Stats(sub)
+	c := metric.Channel{From: metric.End{Vertex: from.Vertex, Subtask: from.Subtask}, To: metric.End{Vertex: r.vertex.ID, Subtask: r.Context.Index},
+		Kind: "local", Producer: metric.ProducerEnd{Buffers: st.Buffers, Bytes: st.Bytes, Backlog: st.Backlog, Fill: st.Fill, Blocked: st.Blocked}}
+	if l := r.local[i]; l != nil {
+		c.SentBuffers, c.SentEvents = l.Taken()
+		return c
+	}
+	rc := r.remote[i]
+	rs := rc.Stats()
+	c.Kind = "remote"
+	c.Consumer = &metric.ConsumerEnd{Queued: rs.Queued, QueuedBytes: rs.QueuedBytes, ExclusiveFree: rs.ExclusiveFree,
+		FloatingHeld:      max(rs.FloatingHeld, rs.Queued+rs.ExclusiveFree+rs.FloatingHeld-a.settings.ExclusiveBuffers),
+		UnannouncedCredit: rs.Unannounced}
+	c.SentAddCredit, c.AnnouncedCredit = rs.SentAddCredit, rs.AnnouncedCredit
+	if reader, ok := producer.Partition.ReaderStats(sub); ok {
+		c.Producer.Credit, c.SentBuffers, c.SentEvents = reader.Credit, reader.SentBuffers, reader.SentEvents
+	}
+	return c
+}
+
+func (a *attempt) runner(vertex string, subtask int) *runner {
+	for _, r := range a.runners {
+		if r.vertex.ID == vertex && r.Context.Index == subtask {
+			return r
+		}
+	}
+	return nil
+}
+
+// maxCounts is the number of keys up to which counts are listed.
+const maxCounts = 1000
+
+func (a *attempt) totals(s *metric.Snapshot) {
+	var counts map[string]int64
+	for _, r := range a.runners {
+		s.Totals.RecordsEmitted += r.Counters.RecordsEmitted.Load()
+		if a.graph.output(r.vertex.ID) == nil {
+			s.Totals.RecordsProcessed += r.Counters.RecordsIn.Load()
+		}
+		mine, ok := r.CountsByKey()
+		if !ok {
+			continue
+		}
+		if mine == nil {
+			return // too many keys to list
+		}
+		if counts == nil {
+			counts = map[string]int64{}
+		}
+		maps.Copy(counts, mine)
+	}
+	if len(counts) <= maxCounts {
+		s.Totals.CountsByKey = counts
+	}
+}
+
+func poolReading(p *memory.LocalPool) metric.Pool {
+	st := p.Stats()
+	return metric.Pool{Owner: p.Owner(), Size: st.Size, Max: st.Max, Requested: st.Requested, OverdraftInUse: st.Overdraft, Available: st.Ready,
+		PerSubpartition: p.AppendSubpartitions(nil)}
+}

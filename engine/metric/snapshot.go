@@ -1,0 +1,231 @@
+// Package metric holds the readings of a running job: the Snapshot that every page, command and checker reads, and the
+// gauges, meters and counters behind it, computed as Flink 2.3 computes them.
+package metric
+
+// Snapshot is the one picture of a running job. Times are in ms, sizes in bytes, rates per second.
+type Snapshot struct {
+	Lab                  string            `json:"lab"`
+	State                string            `json:"state"` // CREATED RUNNING RESTARTING FINISHED FAILED CANCELED STOPPED
+	TimeMs               int64             `json:"timeMs"`
+	Knobs                map[string]any    `json:"knobs"`
+	Failure              string            `json:"failure,omitempty"`
+	Restarts             int               `json:"restarts"`
+	RestoredCheckpointID int64             `json:"restoredCheckpointId,omitempty"`
+	Vertices             []Vertex          `json:"vertices"`
+	Pools                []Pool            `json:"pools"`
+	Gates                []Gate            `json:"gates"`
+	Channels             []Channel         `json:"channels"`
+	Checkpoints          []Checkpoint      `json:"checkpoints"` // newest first, the last 10
+	CheckpointCounts     *CheckpointCounts `json:"checkpointCounts,omitempty"`
+	Diagnosis            *Diagnosis        `json:"diagnosis,omitempty"`
+	Totals               Totals            `json:"totals"`
+}
+
+// Vertex is one task of the job graph with its subtasks.
+type Vertex struct {
+	ID                string    `json:"id"`
+	Name              string    `json:"name"`
+	Parallelism       int       `json:"parallelism"`
+	MaxParallelism    int       `json:"maxParallelism"`
+	BackpressureLevel string    `json:"backpressureLevel"` // ok low high
+	Role              string    `json:"role,omitempty"`    // cause victim
+	Subtasks          []Subtask `json:"subtasks"`
+}
+
+// Times are Flink's five time gauges in ms per second.
+type Times struct {
+	Idle              float64 `json:"idleTimeMsPerSecond"`
+	Busy              float64 `json:"busyTimeMsPerSecond"`
+	BackPressured     float64 `json:"backPressuredTimeMsPerSecond"`
+	SoftBackPressured float64 `json:"softBackPressuredTimeMsPerSecond"`
+	HardBackPressured float64 `json:"hardBackPressuredTimeMsPerSecond"`
+}
+
+// Rates are the per-second readings that have both a 60 s form (Flink's) and a recent form (over the last second).
+type Rates struct {
+	Times
+	NumRecordsIn       float64 `json:"numRecordsInPerSecond"`
+	NumRecordsOut      float64 `json:"numRecordsOutPerSecond"`
+	NumBytesOut        float64 `json:"numBytesOutPerSecond"`
+	NumBuffersOut      float64 `json:"numBuffersOutPerSecond"`
+	NumBuffersInLocal  float64 `json:"numBuffersInLocalPerSecond"`
+	NumBuffersInRemote float64 `json:"numBuffersInRemotePerSecond"`
+}
+
+// Subtask is one parallel instance of a vertex.
+type Subtask struct {
+	Index       int    `json:"index"`
+	TaskManager int    `json:"taskManager"`
+	KeyGroups   [2]int `json:"keyGroups"` // first and last, both inclusive
+	Rates
+	NumRecordsIn       int64 `json:"numRecordsIn"`
+	NumRecordsOut      int64 `json:"numRecordsOut"`
+	NumBytesIn         int64 `json:"numBytesIn"`
+	NumBytesInLocal    int64 `json:"numBytesInLocal,omitempty"`
+	NumBytesInRemote   int64 `json:"numBytesInRemote,omitempty"`
+	NumBytesOut        int64 `json:"numBytesOut"`
+	NumBuffersOut      int64 `json:"numBuffersOut"`
+	NumBuffersInLocal  int64 `json:"numBuffersInLocal"`
+	NumBuffersInRemote int64 `json:"numBuffersInRemote"`
+
+	OutPoolUsage                  float64 `json:"outPoolUsage"`
+	OutPoolUsageMax               float64 `json:"outPoolUsageMax"` // the highest of the last 5 s
+	InPoolUsage                   float64 `json:"inPoolUsage"`
+	InputExclusiveBuffersUsage    float64 `json:"inputExclusiveBuffersUsage"`
+	InputFloatingBuffersUsage     float64 `json:"inputFloatingBuffersUsage"`
+	DebloatedBufferSize           int     `json:"debloatedBufferSize,omitempty"`
+	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs,omitempty"`
+
+	PendingRecords        int64    `json:"pendingRecords,omitempty"`
+	LatencyMs             *Latency `json:"latencyMs,omitempty"`
+	MeanFill              float64  `json:"meanFill"` // mean bytes of the buffers sent, as a share of the segment
+	MailboxQueueSize      int      `json:"mailboxQueueSize"`
+	MailboxLatencyMs      float64  `json:"mailboxLatencyMs"`
+	CurrentInputWatermark int64    `json:"currentInputWatermark,omitempty"`
+	Recent                Rates    `json:"recent"`
+	State                 *State   `json:"state,omitempty"`
+
+	// IsBackPressured says whether the task has no output buffer ready at this moment.
+	IsBackPressured bool         `json:"isBackPressured,omitempty"`
+	Accumulated     *Accumulated `json:"accumulated,omitempty"`
+}
+
+// Accumulated are times since the start of a subtask, and its longest single waits of the last 5 s, all in ms.
+type Accumulated struct {
+	Idle          int64 `json:"accumulateIdleTimeMs"`
+	Busy          int64 `json:"accumulateBusyTimeMs"`
+	BackPressured int64 `json:"accumulateBackPressuredTimeMs"`
+	MaxSoftMs     int64 `json:"maxSoftBackPressureTimeMs"`
+	MaxHardMs     int64 `json:"maxHardBackPressureTimeMs"`
+}
+
+// Latency is a summary of a histogram.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+	// Count is how many latencies were recorded since the start; 0 if that is not known.
+	Count int64 `json:"count,omitempty"`
+}
+
+// State tells about the keyed state of a subtask.
+type State struct {
+	Keys           int64  `json:"keys"`
+	Bytes          int64  `json:"bytes"`
+	RestoredKeys   int64  `json:"restoredKeys"`
+	KeysOutOfRange int64  `json:"keysOutOfRange"`
+	Restore        string `json:"restore,omitempty"`
+}
+
+// Pool is one local buffer pool.
+type Pool struct {
+	Owner           string `json:"owner"` // such as "source 0 out" or "slow-map 1 in"
+	Size            int    `json:"size"`
+	Max             int    `json:"max"`
+	Requested       int    `json:"requested"` // segments taken from the global pool
+	OverdraftInUse  int    `json:"overdraftInUse"`
+	Available       int    `json:"available"` // segments that lie ready
+	PerSubpartition []int  `json:"perSubpartition,omitempty"`
+}
+
+// Gate is one input gate.
+type Gate struct {
+	Vertex        string `json:"vertex"`
+	Subtask       int    `json:"subtask"`
+	Index         int    `json:"index"`
+	FloatingFree  int    `json:"floatingFree"`
+	FloatingTotal int    `json:"floatingTotal"`
+}
+
+// End names a subtask of a vertex.
+type End struct {
+	Vertex  string `json:"vertex"`
+	Subtask int    `json:"subtask"`
+}
+
+// Channel is one logical channel with both its ends.
+type Channel struct {
+	From            End          `json:"from"`
+	To              End          `json:"to"`
+	Kind            string       `json:"kind"` // local remote
+	Producer        ProducerEnd  `json:"producer"`
+	Consumer        *ConsumerEnd `json:"consumer,omitempty"`
+	SentAddCredit   int64        `json:"sentAddCredit"`   // AddCredit messages
+	AnnouncedCredit int64        `json:"announcedCredit"` // credits in them
+	SentBuffers     int64        `json:"sentBuffers"`
+	SentEvents      int64        `json:"sentEvents"`
+	Overtaken       int64        `json:"overtaken"`
+}
+
+// ProducerEnd is the subpartition's side.
+type ProducerEnd struct {
+	Buffers int   `json:"buffers"` // queued data buffers, the one being written included
+	Bytes   int64 `json:"bytes"`
+	Backlog int   `json:"backlog"`
+	Fill    []int `json:"fill"` // bytes of each queued buffer, oldest first; -1 an event
+	Credit  int   `json:"credit"`
+	Blocked bool  `json:"blocked,omitempty"` // by an aligned barrier
+}
+
+// ConsumerEnd is the input channel's side; a local channel has only what it reads.
+type ConsumerEnd struct {
+	Queued            int   `json:"queued"`
+	QueuedBytes       int64 `json:"queuedBytes"`
+	ExclusiveFree     int   `json:"exclusiveFree"`
+	FloatingHeld      int   `json:"floatingHeld"`
+	UnannouncedCredit int   `json:"unannouncedCredit"`
+}
+
+// Checkpoint is one checkpoint of the job's history.
+type Checkpoint struct {
+	ID                 int64               `json:"id"`
+	Status             string              `json:"status"`    // IN_PROGRESS COMPLETED FAILED
+	Type               string              `json:"type"`      // CHECKPOINT SAVEPOINT
+	TriggerMs          int64               `json:"triggerMs"` // job time at which it was triggered
+	EndToEndDurationMs int64               `json:"endToEndDurationMs"`
+	CheckpointedBytes  int64               `json:"checkpointedBytes"`
+	StateBytes         int64               `json:"stateBytes"`
+	ProcessedBytes     int64               `json:"processedBytes"`
+	PersistedBytes     int64               `json:"persistedBytes"`
+	Path               string              `json:"path,omitempty"`
+	Failure            string              `json:"failure,omitempty"`
+	Subtasks           []SubtaskCheckpoint `json:"subtasks,omitempty"`
+}
+
+// CheckpointCounts count the checkpoints since the start of the job, those that left the history included.
+type CheckpointCounts struct {
+	Total      int64 `json:"total"`
+	Completed  int64 `json:"completed"`
+	Failed     int64 `json:"failed"`
+	InProgress int64 `json:"inProgress"`
+}
+
+// SubtaskCheckpoint is one subtask's part of a checkpoint.
+type SubtaskCheckpoint struct {
+	Vertex            string  `json:"vertex"`
+	Subtask           int     `json:"subtask"`
+	StartDelayMs      float64 `json:"startDelayMs"`
+	AlignmentMs       float64 `json:"alignmentMs"`
+	SyncMs            float64 `json:"syncMs"`
+	AsyncMs           float64 `json:"asyncMs"`
+	EndToEndMs        float64 `json:"endToEndMs"`
+	CheckpointedBytes int64   `json:"checkpointedBytes"`
+	ProcessedBytes    int64   `json:"processedBytes"`
+	PersistedBytes    int64   `json:"persistedBytes"`
+	Acknowledged      bool    `json:"acknowledged"`
+}
+
+// Diagnosis names the bottleneck.
+type Diagnosis struct {
+	Bottleneck string   `json:"bottleneck"` // a vertex id, or empty
+	Because    string   `json:"because"`
+	Advice     []string `json:"advice,omitempty"`
+}
+
+// Totals are sums over the job.
+type Totals struct {
+	RecordsEmitted   int64            `json:"recordsEmitted"`
+	RecordsProcessed int64            `json:"recordsProcessed"`
+	CountsByKey      map[string]int64 `json:"countsByKey,omitempty"` // left out above 1000 keys
+}

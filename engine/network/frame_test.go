@@ -1,0 +1,252 @@
+package network
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"weir/engine/serde"
+)
+
+// goldenFrame is one case of netty_frames.json; which fields it has depends on the message.
+type goldenFrame struct {
+	Message                                      string
+	ID                                           MessageID
+	Hex, HeaderHex, Payload                      string
+	DataSet, ExecutionGraph, JobVertex, Receiver string
+	Partition, Subtask, Attempt                  int32
+	SubpartitionStart, SubpartitionEnd           int32
+	Credit, BufferSize, Backlog                  int32
+	Subpartition, SegmentID, SequenceNumber      int32
+	DataTypeOrdinal                              serde.DataType
+	Compressed, Fatal                            bool
+}
+
+func goldenFrames(t testing.TB) (cases []goldenFrame) {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/golden/netty_frames.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := struct{ Cases []goldenFrame }{}
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) != 55 {
+		t.Fatalf("%d cases, expected 55", len(file.Cases))
+	}
+	return file.Cases
+}
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func id16(t testing.TB, s string) (id [16]byte) {
+	t.Helper()
+	if copy(id[:], unhex(t, s)) != len(id) {
+		t.Fatalf("id %q", s)
+	}
+	return id
+}
+
+// TestGoldenFrames encodes and decodes every frame that real Flink wrote.
+func TestGoldenFrames(t *testing.T) {
+	for i, c := range goldenFrames(t) {
+		want := unhex(t, c.Hex+c.HeaderHex+c.Payload)
+		h, err := ParseFrameHeader(want)
+		if err != nil {
+			t.Fatalf("case %d %s: %v", i, c.Message, err)
+		}
+		if h.ID != c.ID || h.ID.String() != c.Message || h.Length != len(want) {
+			t.Fatalf("case %d %s: header %+v (%s), expected id %d and length %d", i, c.Message, h, h.ID, c.ID, len(want))
+		}
+		var receiver ChannelID
+		if c.Receiver != "" {
+			receiver = id16(t, c.Receiver)
+			if receiver.String() != c.Receiver {
+				t.Fatalf("case %d: receiver %s prints as %s", i, c.Receiver, receiver)
+			}
+		}
+		var got []byte
+		switch c.ID {
+		case MsgBufferResponse:
+			r := BufferResponse{Receiver: receiver, Subpartition: c.Subpartition, Seq: c.SequenceNumber, Backlog: c.Backlog,
+				Type: c.DataTypeOrdinal, Compressed: c.Compressed, Size: int32(len(c.Payload) / 2)}
+			parsed, err := ParseBufferResponse(h, want)
+			if err != nil || parsed != r {
+				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, r)
+			}
+			got = make([]byte, BufferHeaderLength)
+			r.Put(got)
+			got = append(got, unhex(t, c.Payload)...)
+		case MsgErrorResponse:
+			e, err := ParseErrorResponse(want)
+			if err != nil || !e.Java || e.Fatal() != c.Fatal || e.Receiver != receiver {
+				t.Fatalf("case %d: decoded %+v, %v", i, e, err)
+			}
+			continue // its body is Java's own
+		case MsgPartitionRequest:
+			r := PartitionRequest{DataSet: id16(t, c.DataSet), Partition: c.Partition, ExecutionGraph: id16(t, c.ExecutionGraph),
+				JobVertex: id16(t, c.JobVertex), Subtask: c.Subtask, Attempt: c.Attempt, SubpartitionStart: c.SubpartitionStart,
+				SubpartitionEnd: c.SubpartitionEnd, Receiver: receiver, Credit: c.Credit}
+			parsed, err := ParsePartitionRequest(want)
+			if err != nil || parsed != r {
+				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, r)
+			}
+			got = r.Append(nil)
+		default:
+			m := Control{ID: c.ID, Receiver: receiver, Value: c.Credit + c.BufferSize + c.Backlog + c.SegmentID, Subpartition: c.Subpartition}
+			parsed, err := ParseControl(h, want)
+			if err != nil || parsed != m {
+				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, m)
+			}
+			got = m.Append(nil)
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatalf("case %d %s: encoded\n%x\nexpected\n%x", i, c.Message, got, want)
+		}
+	}
+}
+
+func TestErrorResponse(t *testing.T) {
+	for _, e := range []ErrorResponse{
+		{Cause: "the task failed"},
+		{Cause: "", HasReceiver: true, Receiver: ChannelID{1, 2}},
+		{Kind: ErrorPartitionNotFound, Cause: "分区 not found", HasReceiver: true, Receiver: ChannelID{15: 9}},
+	} {
+		b := e.Append(nil)
+		if h, err := ParseFrameHeader(b); err != nil || h.Length != len(b) || h.ID != MsgErrorResponse {
+			t.Fatalf("header %+v, %v of %x", h, err, b)
+		}
+		got, err := ParseErrorResponse(b)
+		if err != nil || got != e {
+			t.Errorf("decoded %+v, %v, expected %+v", got, err, e)
+		}
+	}
+	long := ErrorResponse{Cause: strings.Repeat("错", maxCauseBytes)}
+	got, err := ParseErrorResponse(long.Append(nil))
+	if err != nil || len(got.Cause) > maxCauseBytes || got.Cause != strings.Repeat("错", len(got.Cause)/3) {
+		t.Errorf("a long cause came as %d bytes, %v", len(got.Cause), err)
+	}
+}
+
+// TestBrokenFrames: garbage is refused with what is wrong in it, never taken for something else.
+func TestBrokenFrames(t *testing.T) {
+	good := func() []byte {
+		b := make([]byte, BufferHeaderLength, BufferHeaderLength+4)
+		(&BufferResponse{Type: serde.DataBuffer, Size: 4}).Put(b)
+		return append(b, 1, 2, 3, 4)
+	}
+	with := func(at int, v ...byte) []byte {
+		b := good()
+		copy(b[at:], v)
+		return b
+	}
+	control := (&Control{ID: MsgAddCredit, Value: 1}).Append(nil)
+	request := (&PartitionRequest{}).Append(nil)
+	weir := (&ErrorResponse{Cause: "x", HasReceiver: true}).Append(nil)
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		field string
+	}{
+		{"too short", good()[:8], "frame header bytes"},
+		{"wrong magic", with(4, 0xBB), "magic"},
+		{"task event", with(8, 3), "message id"},
+		{"unknown id", with(8, 12), "message id"},
+		{"negative length", with(0, 0xFF), "length of BufferResponse"},
+		{"short length", with(0, 0, 0, 0, 46), "length of BufferResponse"},
+		{"huge length", with(0, 0x7F), "length of BufferResponse"},
+		{"payload longer than the frame", with(43, 0, 0, 0, 5), "payload size"},
+		{"negative payload", with(43, 0xFF), "payload size"},
+		{"no data type", with(41, 0), "data type"},
+		{"unknown data type", with(41, 77), "data type"},
+		{"compressed 2", with(42, 2), "compressed flag"},
+		{"negative backlog", with(37, 0x80), "backlog"},
+		{"negative subpartition", with(25, 0x80), "subpartition"},
+		{"many partial buffers", with(29, 0x7F), "number of partial buffers"},
+		{"credit 0", append(append([]byte{}, control[:12]...), make([]byte, 17)...), "number in AddCredit"},
+		{"wrong length of AddCredit", append([]byte{0, 0, 0, 30}, control[4:]...), "length of AddCredit"},
+		{"negative credit", append(append(append([]byte{}, request[:93]...), 0x80), request[94:]...), "initial credit"},
+		{"subpartitions backwards", append(append(append([]byte{}, request[:72]...), 2), request[73:]...), "last subpartition"},
+		{"other error", append(append(append([]byte{}, weir[:9]...), 'X'), weir[10:]...), "first byte of ErrorResponse"},
+		{"long cause", append(append(append([]byte{}, weir[:14]...), 9), weir[15:]...), "cause length"},
+	} {
+		_, err := parseAny(c.bytes)
+		var f *FrameError
+		if !errors.As(err, &f) || f.Field != c.field {
+			t.Errorf("%s: %v, expected an error about %s", c.name, err, c.field)
+		}
+	}
+	if v, err := parseAny(good()); err != nil {
+		t.Errorf("the good frame: %v, %v", v, err)
+	}
+}
+
+// parseAny decodes one whole frame as either end would.
+func parseAny(b []byte) (any, error) {
+	h, err := ParseFrameHeader(b)
+	if err != nil {
+		return nil, err
+	}
+	if h.Length > len(b) {
+		return nil, &FrameError{"frame bytes", int64(len(b)), "more"}
+	}
+	b = b[:h.Length]
+	switch h.ID {
+	case MsgBufferResponse:
+		return ParseBufferResponse(h, b)
+	case MsgErrorResponse:
+		return ParseErrorResponse(b)
+	case MsgPartitionRequest:
+		return ParsePartitionRequest(b)
+	}
+	return ParseControl(h, b)
+}
+
+// FuzzFrames: no bytes make the decoder panic, and what it accepts is encoded to the same bytes.
+func FuzzFrames(f *testing.F) {
+	for _, c := range goldenFrames(f) {
+		f.Add(unhex(f, c.Hex+c.HeaderHex+c.Payload))
+	}
+	f.Add((&ErrorResponse{Cause: "x", HasReceiver: true}).Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := parseAny(b)
+		if err != nil {
+			var f *FrameError
+			if !errors.As(err, &f) {
+				t.Fatalf("error of another kind: %v", err)
+			}
+			return
+		}
+		var again []byte
+		switch m := m.(type) {
+		case BufferResponse:
+			again = make([]byte, BufferHeaderLength)
+			m.Put(again)
+			again = append(again, b[BufferHeaderLength:BufferHeaderLength+4*int(m.Partial)+int(m.Size)]...)
+		case PartitionRequest:
+			again = m.Append(nil)
+		case Control:
+			again = m.Append(nil)
+		case ErrorResponse:
+			if m.Java || len(m.Cause) > maxCauseBytes {
+				return
+			}
+			again = m.Append(nil)
+		}
+		if !bytes.Equal(again, b[:len(again)]) {
+			t.Fatalf("%x was decoded as %+v and encoded as %x", b, m, again)
+		}
+	})
+}

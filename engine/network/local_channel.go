@@ -1,0 +1,78 @@
+package network
+
+import "sync/atomic"
+
+// LocalChannel reads a subpartition of the same task manager in place: no copy, no credit (Flink's LocalInputChannel).
+type LocalChannel struct {
+	index int
+	gate  *Gate
+	view  *View
+
+	taken, events atomic.Int64
+	released      atomic.Bool
+}
+
+// NewLocalChannel opens channel index of a gate on a subpartition.
+func NewLocalChannel(gate *Gate, index int, provider PartitionProvider, id PartitionID, subpartition int) (*LocalChannel, error) {
+	c := &LocalChannel{index: index, gate: gate}
+	v, err := provider.CreateView(id, subpartition, c)
+	if err != nil {
+		return nil, err
+	}
+	c.view = v
+	return c, nil
+}
+
+// DataAvailable is called by the producer.
+func (c *LocalChannel) DataAvailable() { c.gate.NotifyNonEmpty(c.index) }
+
+// PriorityAvailable is called by the producer.
+func (c *LocalChannel) PriorityAvailable(int32) { c.gate.NotifyPriority(c.index) }
+
+// Index is the channel's place in its gate.
+func (c *LocalChannel) Index() int { return c.index }
+
+// Next takes the next buffer from the producer's queue.
+func (c *LocalChannel) Next() (b Buffer, more, ok bool, err error) {
+	p, ok, err := c.view.Next()
+	if err != nil || !ok {
+		if c.released.Load() {
+			err = nil
+		}
+		return b, false, false, err
+	}
+	if p.IsData() {
+		c.taken.Add(1)
+	} else {
+		c.events.Add(1)
+	}
+	return p.Buffer, p.Next != 0, true, nil
+}
+
+// Resume ends the blocking by an aligned barrier.
+func (c *LocalChannel) Resume() error {
+	c.view.Resume()
+	if ready, _ := c.view.Availability(true); ready {
+		c.gate.NotifyNonEmpty(c.index)
+	}
+	return nil
+}
+
+// AnnounceBufferSize sets the size of the producer's next buffers.
+func (c *LocalChannel) AnnounceBufferSize(n int) error {
+	c.view.SetBufferSize(n)
+	return nil
+}
+
+// BuffersInUse counts every queued entry of the producer, events and unfinished buffers included.
+func (c *LocalChannel) BuffersInUse() int { return c.view.Queued() }
+
+// Release ends the reading.
+func (c *LocalChannel) Release() {
+	if !c.released.Swap(true) {
+		c.view.Release()
+	}
+}
+
+// Taken is the number of data buffers and of events read.
+func (c *LocalChannel) Taken() (buffers, events int64) { return c.taken.Load(), c.events.Load() }

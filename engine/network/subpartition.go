@@ -1,0 +1,371 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"weir/engine/memory"
+	"weir/engine/serde"
+)
+
+// entry is a queued buffer: a segment that may still be written, or an event. It holds one reference to its segment.
+type entry struct {
+	seg   *memory.Segment
+	event []byte
+	typ   serde.DataType
+	read  int // bytes already handed out
+}
+
+// written is the number of bytes that can be read in all, and whether more will come.
+func (e *entry) written() (n int, finished bool) {
+	if e.seg == nil {
+		return len(e.event), true
+	}
+	return e.seg.Written()
+}
+
+// Subpartition is the queue between one producing subtask and one consuming one (Flink's PipelinedSubpartition).
+// The last data buffer may be unfinished: it can be read after a flush, or once it is finished.
+type Subpartition struct {
+	index int
+
+	mu       sync.Mutex
+	queue    entryQueue
+	priority int // priority events at the head of the queue
+	backlog  int // data buffers in the queue
+	seq      int32
+	blocked  bool // by an aligned barrier, until resume
+	finished bool
+	released bool
+	view     *View
+
+	// flushRequested is written under mu; the producer reads it alone, to skip a flush that is asked for already.
+	flushRequested atomic.Bool
+	// bufferSize is the size announced by the consumer's debloater.
+	bufferSize int
+
+	totalBuffers, totalEvents, totalBytes int64
+}
+
+// NoBufferSize is the size of a subpartition that was told none.
+const NoBufferSize = math.MaxInt32
+
+func newSubpartition(index, startBufferSize int) *Subpartition {
+	if startBufferSize <= 0 {
+		startBufferSize = NoBufferSize
+	}
+	return &Subpartition{index: index, bufferSize: startBufferSize}
+}
+
+// errFinished is what adding to a finished or released subpartition gives.
+var errFinished = errors.New("network: the subpartition is finished or released")
+
+// addSegment queues a segment whose writer goes on writing it. The queue takes its own reference. It returns the
+// size that the buffer should be cut at.
+func (s *Subpartition) addSegment(seg *memory.Segment) (size int, err error) {
+	seg.Retain()
+	s.mu.Lock()
+	if s.finished || s.released {
+		s.mu.Unlock()
+		seg.Release()
+		return 0, errFinished
+	}
+	s.queue.pushBack(entry{seg: seg, typ: serde.DataBuffer})
+	s.totalBuffers++
+	s.backlog++
+	v := s.view
+	notify := v != nil && s.shouldNotify()
+	size = s.bufferSize
+	s.mu.Unlock()
+	if notify {
+		v.listener.DataAvailable()
+	}
+	return size, nil
+}
+
+// addEvent queues an event; a priority event goes before everything that is not one. finish ends the subpartition.
+func (s *Subpartition) addEvent(event []byte, typ serde.DataType, finish bool) error {
+	s.mu.Lock()
+	if s.finished || s.released {
+		s.mu.Unlock()
+		return errFinished
+	}
+	e := entry{event: event, typ: typ}
+	v := s.view
+	prioritySeq := int32(-1)
+	if typ.HasPriority() {
+		s.queue.insert(s.priority, e)
+		s.priority++
+		if s.priority == 1 {
+			prioritySeq = s.seq
+		}
+	} else {
+		s.queue.pushBack(e)
+	}
+	s.totalBuffers++
+	s.totalEvents++
+	notify := v != nil && (finish || s.shouldNotify())
+	if typ.HasPriority() {
+		notify = notify && finish
+	}
+	s.finished = s.finished || finish
+	s.mu.Unlock()
+	if v != nil && prioritySeq >= 0 {
+		v.listener.PriorityAvailable(prioritySeq)
+	}
+	if notify {
+		v.listener.DataAvailable()
+	}
+	return nil
+}
+
+// shouldNotify: only the first finished buffer is announced; the reader asks for the others by itself.
+func (s *Subpartition) shouldNotify() bool {
+	return !s.flushRequested.Load() && !s.blocked && s.finishedBuffers() == 1
+}
+
+// finishedBuffers assumes that only the last one is unfinished.
+func (s *Subpartition) finishedBuffers() int {
+	n := s.queue.len()
+	if n == 1 {
+		if _, done := s.queue.back().written(); done {
+			return 1
+		}
+	}
+	return max(0, n-1)
+}
+
+// flush makes what is written so far readable.
+func (s *Subpartition) flush() {
+	s.mu.Lock()
+	if s.queue.len() == 0 || s.flushRequested.Load() {
+		s.mu.Unlock()
+		return
+	}
+	ready := false
+	if s.queue.len() == 1 {
+		head := s.queue.front()
+		n, _ := head.written()
+		ready = n > head.read || head.seg == nil
+	}
+	v := s.view
+	notify := v != nil && !s.blocked && ready
+	s.flushRequested.Store(s.queue.len() > 1 || ready)
+	s.mu.Unlock()
+	if notify {
+		v.listener.DataAvailable()
+	}
+}
+
+// poll takes the next readable buffer.
+func (s *Subpartition) poll() (p Polled, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.released {
+		return p, false, errReleased
+	}
+	if s.blocked {
+		return p, false, nil
+	}
+	if s.queue.len() == 0 {
+		s.flushRequested.Store(false)
+	}
+	for s.queue.len() > 0 {
+		head := s.queue.front()
+		if s.queue.len() == 1 {
+			// Before the position is read: what is written after it asks for a flush anew.
+			s.flushRequested.Store(false)
+		}
+		n, done := head.written()
+		if !done && s.queue.len() > 1 {
+			return p, false, fmt.Errorf("network: subpartition %d has an unfinished buffer before its last one", s.index)
+		}
+		from, typ, seg, event := head.read, head.typ, head.seg, head.event
+		if done {
+			s.queue.popFront()
+			if s.priority > 0 {
+				s.priority--
+			}
+			if typ == serde.DataBuffer {
+				s.backlog--
+			}
+		}
+		if typ == serde.DataBuffer && n == from {
+			if done {
+				seg.Release()
+				continue
+			}
+			return p, false, nil
+		}
+		p.Type = typ
+		if seg == nil {
+			p.Bytes = event
+		} else {
+			p.Bytes, p.Seg = seg.Bytes()[from:n:n], seg
+			if !done {
+				head.read = n
+				seg.Retain()
+			}
+		}
+		ok = true
+		break
+	}
+	if !ok {
+		return p, false, nil
+	}
+	if p.Type.BlocksUpstream() {
+		s.blocked = true
+	}
+	s.totalBytes += int64(len(p.Bytes))
+	p.Seq = s.seq
+	s.seq++
+	p.Backlog = s.backlogNow()
+	if s.available() {
+		p.Next = s.queue.front().typ
+	}
+	return p, true, nil
+}
+
+// backlogNow is the number of data buffers that can be read now (getBuffersInBacklogUnsafe).
+func (s *Subpartition) backlogNow() int {
+	if s.blocked || s.queue.len() == 0 {
+		return 0
+	}
+	if s.flushRequested.Load() || s.finished || s.queue.back().typ != serde.DataBuffer {
+		return s.backlog
+	}
+	return max(s.backlog-1, 0)
+}
+
+func (s *Subpartition) available() bool {
+	return !s.blocked && s.queue.len() > 0 && (s.flushRequested.Load() || s.finishedBuffers() > 0)
+}
+
+// release drops everything queued; the writer's own reference stays with the writer.
+func (s *Subpartition) release() {
+	s.mu.Lock()
+	if s.released {
+		s.mu.Unlock()
+		return
+	}
+	s.released = true
+	var segs []*memory.Segment
+	for s.queue.len() > 0 {
+		if e := s.queue.popFront(); e.seg != nil {
+			segs = append(segs, e.seg)
+		}
+	}
+	s.backlog, s.priority = 0, 0
+	s.view = nil
+	s.mu.Unlock()
+	for _, seg := range segs {
+		seg.Release()
+	}
+}
+
+// SubpartitionStats is what a snapshot shows of a subpartition.
+type SubpartitionStats struct {
+	Buffers                               int // queued data buffers, the one being written included
+	Bytes                                 int64
+	Backlog                               int
+	Fill                                  []int // bytes of each queued buffer, oldest first; -1 an event
+	Blocked                               bool
+	TotalBuffers, TotalEvents, TotalBytes int64
+}
+
+// stats reads the queue under its lock; the lock is held for the length of the queue, ten entries or so.
+func (s *Subpartition) stats() SubpartitionStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := SubpartitionStats{Backlog: s.backlogNow(), Blocked: s.blocked, TotalBuffers: s.totalBuffers - s.totalEvents,
+		TotalEvents: s.totalEvents, TotalBytes: s.totalBytes, Fill: make([]int, 0, s.queue.len())}
+	for i := range s.queue.len() {
+		e := s.queue.at(i)
+		if e.typ != serde.DataBuffer {
+			st.Fill = append(st.Fill, -1)
+			continue
+		}
+		n, _ := e.written()
+		st.Buffers++
+		st.Bytes += int64(n - e.read)
+		st.Fill = append(st.Fill, n-e.read)
+	}
+	return st
+}
+
+// errReleased is what reading a released subpartition gives.
+var errReleased = errors.New("network: the subpartition was released by its producer")
+
+// View is the read side of a subpartition (Flink's PipelinedSubpartitionView). One reader has it.
+type View struct {
+	s        *Subpartition
+	listener AvailabilityListener
+}
+
+// createView gives the subpartition its only reader.
+func (s *Subpartition) createView(l AvailabilityListener) (*View, error) {
+	s.mu.Lock()
+	if s.released {
+		s.mu.Unlock()
+		return nil, errReleased
+	}
+	if s.view != nil {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("network: subpartition %d is being read already", s.index)
+	}
+	v := &View{s: s, listener: l}
+	s.view = v
+	notify := s.available()
+	s.mu.Unlock()
+	if notify {
+		l.DataAvailable()
+	}
+	return v, nil
+}
+
+// Next takes the next readable buffer; ok is false if there is none.
+func (v *View) Next() (Polled, bool, error) { return v.s.poll() }
+
+// Availability says whether something can be sent, with credit or without, and the backlog. Without credit only an
+// event at the head may pass.
+func (v *View) Availability(hasCredit bool) (available bool, backlog int) {
+	s := v.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if hasCredit {
+		available = s.available()
+	} else {
+		available = s.available() && s.queue.front().typ != serde.DataBuffer
+	}
+	return available, s.backlogNow()
+}
+
+// Queued is the number of queued entries, events and unfinished buffers included.
+func (v *View) Queued() int {
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	return v.s.queue.len()
+}
+
+// Resume ends the blocking by an aligned barrier. The caller asks Availability afterwards.
+func (v *View) Resume() {
+	v.s.mu.Lock()
+	v.s.blocked = false
+	v.s.mu.Unlock()
+}
+
+// SetBufferSize tells the producer the size that its next buffers should have.
+func (v *View) SetBufferSize(n int) {
+	if n <= 0 {
+		return
+	}
+	v.s.mu.Lock()
+	v.s.bufferSize = n
+	v.s.mu.Unlock()
+}
+
+// Release ends the reading: what is queued is dropped, and what the producer adds is refused.
+func (v *View) Release() { v.s.release() }

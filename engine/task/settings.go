@@ -1,0 +1,60 @@
+// Package task runs one subtask: the mailbox loop, sources and operators, the output flusher, and the debloater.
+package task
+
+// Settings are the engine's knobs, typed; each field is the knob of the same name in lower camel case. A job holds one
+// value and sends a new one to its tasks as mail, so that a change applies between two records.
+type Settings struct {
+	// Load.
+	Rate        float64 // records/s of all source subtasks together; 0 is unlimited
+	RecordBytes int     // length of the payload's characters, so that the flagship's 256 give about 270 bytes on the wire
+	Keys        int64
+	KeyType     string // long int string bool double
+	HotKeyShare float64
+	WorkMs      float64
+	WorkKind    string // sleep cpu
+	WorkOn      string // all hot
+	SinkWorkMs  float64
+	FanOut      int
+	Seed        int64
+
+	// Job.
+	Parallelism    int
+	MaxParallelism int // 0 is derived
+	TaskManagers   int
+	Chaining       bool
+
+	// Network.
+	Transport                 string // tcp memory
+	BufferTimeoutMs           int    // 0 after each record, -1 only full buffers
+	Debloat                   bool
+	DebloatTargetMs           int
+	DebloatPeriodMs           int
+	DebloatThresholdPercent   int
+	ExclusiveBuffers          int
+	FloatingBuffers           int
+	MaxBuffersPerSubpartition int
+	OverdraftBuffers          int
+	SegmentBytes              int
+	NetworkMemoryBytes        int64
+
+	// Checkpoints.
+	CheckpointIntervalMs int // 0 is off
+	CheckpointTimeoutMs  int
+	MinPauseMs           int
+	ToleratedFailures    int
+	RetainedCheckpoints  int
+	CheckpointStorage    string // file memory
+}
+
+// Defaults returns Flink 2.3's values, and the flagship's load.
+func Defaults() Settings {
+	return Settings{
+		Rate: 20000, RecordBytes: 256, Keys: 128, KeyType: "long", WorkKind: "sleep", WorkOn: "all", FanOut: 1, Seed: 1,
+		Parallelism: 2, TaskManagers: 2, Chaining: true,
+		Transport: "tcp", BufferTimeoutMs: 100,
+		DebloatTargetMs: 1000, DebloatPeriodMs: 200, DebloatThresholdPercent: 25,
+		ExclusiveBuffers: 2, FloatingBuffers: 8, MaxBuffersPerSubpartition: 10, OverdraftBuffers: 20,
+		SegmentBytes: 32 << 10, NetworkMemoryBytes: 64 << 20,
+		CheckpointIntervalMs: 5000, CheckpointTimeoutMs: 600000, RetainedCheckpoints: 1, CheckpointStorage: "file",
+	}
+}

@@ -1,0 +1,68 @@
+// Package trace has the named events of a running job. A Tracer records them for who watches, and can stop the goroutine
+// that hits one, as a debugger stops a thread at a breakpoint, while all others go on.
+//
+// The call site asks first, so that a tracepoint that nobody watches costs one atomic load and allocates nothing:
+//
+//	if tracer.On(trace.CreditAdded) {
+//		tracer.Hit(trace.CreditAdded, thread, trace.Int("channel", ch), trace.Int("credit", credit))
+//	}
+//
+// Hit may block for as long as a learner looks at the page: call it with no lock held.
+package trace
+
+import "fmt"
+
+// Point is a place in the engine that can be watched or armed.
+type Point uint8
+
+// The tracepoints of the network stack, in the order of a record's way.
+const (
+	RecordEmitted         Point = iota // a record was written into its subpartition
+	SubpartitionFull                   // a subpartition holds its most buffers, so its pool turns unavailable
+	SoftBackPressureBegan              // no output buffer is ready: the task begins no further record
+	Flush                              // the output flusher or the buffer timeout made unfinished buffers readable
+	ReaderPolled                       // the sender's reader took a buffer, with the credit left
+	OnlyEventMayPass                   // the reader has no credit: an event may pass, data may not
+	BufferReceived                     // a remote channel took a buffer with its backlog
+	CreditAnnounced                    // unannounced credit rose from 0 to n, so that a message goes out
+	CreditAdded                        // the sender took the credit
+	Debloated                          // the debloater announced a size
+	numPoints
+)
+
+var pointNames = [numPoints]string{
+	"recordEmitted", "subpartitionFull", "softBackpressureBegan", "flush", "readerPolled", "onlyEventMayPass",
+	"bufferReceived", "creditAnnounced", "creditAdded", "debloated",
+}
+
+// allPoints has the bit of each point.
+const allPoints = uint64(1)<<numPoints - 1
+
+func (p Point) bit() uint64 { return 1 << p }
+
+// String is the name on the page and in JSON.
+func (p Point) String() string {
+	if p < numPoints {
+		return pointNames[p]
+	}
+	return fmt.Sprintf("point %d", uint8(p))
+}
+
+// ParsePoint finds a point by its name.
+func ParsePoint(name string) (Point, error) {
+	for i, n := range pointNames {
+		if n == name {
+			return Point(i), nil
+		}
+	}
+	return 0, fmt.Errorf("tracepoint %q is unknown; there are %v", name, pointNames)
+}
+
+// Points are all of them, in the order of a record's way.
+func Points() []Point {
+	points := make([]Point, numPoints)
+	for i := range points {
+		points[i] = Point(i)
+	}
+	return points
+}

@@ -62,8 +62,12 @@ func (h *creditHarness) finish() {
 }
 
 func intArg(d *datadriven.TestData, name string, otherwise int) int {
-	if d.HasArg(name) {
-		d.ScanArgs(nil, name, &otherwise)
+	if s := strArg(d, name); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %s=%s is no number", d.Pos, name, s))
+		}
+		return n
 	}
 	return otherwise
 }

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -156,10 +157,13 @@ func (g *Gate) BuffersInUse() int {
 	return n
 }
 
-// AnnounceBufferSize tells every producer the size of its next buffers.
+// AnnounceBufferSize tells every producer the size of its next buffers. Channels that are released are passed over.
 func (g *Gate) AnnounceBufferSize(n int) error {
 	for _, c := range g.channels {
-		if err := c.AnnounceBufferSize(n); err != nil {
+		if c == nil {
+			continue
+		}
+		if err := c.AnnounceBufferSize(n); err != nil && !errors.Is(err, errChannelReleased) {
 			return err
 		}
 	}

@@ -1,6 +1,10 @@
 package network
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"weir/engine/serde"
+)
 
 // LocalChannel reads a subpartition of the same task manager in place: no copy, no credit (Flink's LocalInputChannel).
 type LocalChannel struct {
@@ -46,7 +50,11 @@ func (c *LocalChannel) Next() (b Buffer, more, ok bool, err error) {
 	} else {
 		c.events.Add(1)
 	}
-	return p.Buffer, p.Next != 0, true, nil
+	if p.Next.HasPriority() {
+		// Only the first of several priority events is announced by the producer.
+		c.gate.NotifyPriority(c.index)
+	}
+	return p.Buffer, p.Next != serde.None, true, nil
 }
 
 // Resume ends the blocking by an aligned barrier.

@@ -74,13 +74,13 @@ func (m *PartitionManager) Unregister(id PartitionID) {
 	m.mu.Unlock()
 }
 
-// CreateView gives one subpartition its reader. A partition that is not there is an error that names it.
+// CreateView gives one subpartition its reader. For a partition that is not there the error wraps ErrPartitionNotFound.
 func (m *PartitionManager) CreateView(id PartitionID, subpartition int, l AvailabilityListener) (*View, error) {
 	m.mu.Lock()
 	p := m.partitions[id]
 	m.mu.Unlock()
 	if p == nil {
-		return nil, fmt.Errorf("network: partition %s of subtask %d (attempt %d) not found", id.Vertex, id.Subtask, id.Attempt)
+		return nil, fmt.Errorf("%w: %s of subtask %d (attempt %d)", ErrPartitionNotFound, id.Vertex, id.Subtask, id.Attempt)
 	}
 	if subpartition < 0 || subpartition >= len(p.subs) {
 		return nil, fmt.Errorf("network: partition %s has subpartitions 0 to %d, not %d", id.Vertex, len(p.subs)-1, subpartition)

@@ -220,16 +220,17 @@ func (w *RecordWriter) BroadcastEvent(e serde.Event, priority bool) error {
 // Finish ends every subpartition with an EndOfPartition event.
 func (w *RecordWriter) Finish() error { return w.broadcast(serde.EndOfPartitionEvent{}, false, true) }
 
-func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) error {
+// broadcast reaches every subpartition, also when one refuses; the first error is returned.
+func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) (first error) {
 	for i := range w.open {
 		if b := &w.open[i]; b.seg != nil {
 			w.finish(b)
 		}
-		if err := w.part.addEvent(i, e, priority, finish); err != nil {
-			return err
+		if err := w.part.addEvent(i, e, priority, finish); err != nil && first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }
 
 // Close gives back the buffers that are still open. What is in them stays readable.

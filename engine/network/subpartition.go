@@ -41,6 +41,8 @@ type Subpartition struct {
 	finished bool
 	released bool
 	view     *View
+	// returnEmpty hands out finished buffers in which nothing is left, to a reader that gave credit for them.
+	returnEmpty bool
 
 	// flushRequested is written under mu; the producer reads it alone, to skip a flush that is asked for already.
 	flushRequested atomic.Bool
@@ -108,9 +110,6 @@ func (s *Subpartition) addEvent(event []byte, typ serde.DataType, finish bool) e
 	s.totalBuffers++
 	s.totalEvents++
 	notify := v != nil && (finish || s.shouldNotify())
-	if typ.HasPriority() {
-		notify = notify && finish
-	}
 	s.finished = s.finished || finish
 	s.mu.Unlock()
 	if v != nil && prioritySeq >= 0 {
@@ -167,7 +166,7 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 	if s.released {
 		return p, false, errReleased
 	}
-	if s.blocked {
+	if s.blocked && s.priority == 0 {
 		return p, false, nil
 	}
 	if s.queue.len() == 0 {
@@ -193,7 +192,7 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 				s.backlog--
 			}
 		}
-		if typ == serde.DataBuffer && n == from {
+		if typ == serde.DataBuffer && n == from && !(done && s.returnEmpty) {
 			if done {
 				seg.Release()
 				continue
@@ -240,7 +239,11 @@ func (s *Subpartition) backlogNow() int {
 	return max(s.backlog-1, 0)
 }
 
+// available: a blocked subpartition lets nothing pass but the priority events at its head.
 func (s *Subpartition) available() bool {
+	if s.priority > 0 {
+		return true
+	}
 	return !s.blocked && s.queue.len() > 0 && (s.flushRequested.Load() || s.finishedBuffers() > 0)
 }
 
@@ -357,7 +360,16 @@ func (v *View) Resume() {
 	v.s.mu.Unlock()
 }
 
-// SetBufferSize tells the producer the size that its next buffers should have.
+// ReturnEmpty makes the view hand out finished buffers in which nothing is left, instead of passing over them. A reader
+// whose channel has no exclusive buffers asks for it: the channel took a floating buffer for each buffer of the backlog,
+// and keeps it from all others until it gets something for it.
+func (v *View) ReturnEmpty() {
+	v.s.mu.Lock()
+	v.s.returnEmpty = true
+	v.s.mu.Unlock()
+}
+
+// SetBufferSize tells the producer the size that its next buffers should have. A size that is not positive is none.
 func (v *View) SetBufferSize(n int) {
 	if n <= 0 {
 		return

@@ -35,7 +35,7 @@ const (
 type Source interface {
 	// Open is called once, after Restore if there is state.
 	Open(*Context) error
-	// Next fills r. With Wait it says after how long to ask again.
+	// Next fills r. With Wait it says after how long to ask again; 0 lets waiting mail run first.
 	Next(r *serde.Record) (Status, time.Duration)
 	// Err is why Next answered End, if not because the input ended.
 	Err() error

@@ -306,6 +306,9 @@ func (t *Task) emit() (outcome, time.Duration, error) {
 			}
 			t.plain.recordsEmitted++
 		case Wait:
+			if wait <= 0 { // it only lets the mail through
+				return more, 0, nil
+			}
 			return noInput, wait, nil
 		case End:
 			return ended, 0, t.source.Err()

@@ -1,0 +1,14 @@
+package operator
+
+import "weir/engine/task"
+
+// What the package offers, as the task sees it.
+var (
+	_ task.Source   = (*Generator)(nil)
+	_ task.Source   = (*Sequence)(nil)
+	_ task.Source   = (*FileSource)(nil)
+	_ task.Operator = (*Slow)(nil)
+	_ task.Operator = (*KeyedCount)(nil)
+	_ task.Operator = (*Sink)(nil)
+	_ task.Operator = (*Checksum)(nil)
+)

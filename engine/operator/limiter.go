@@ -1,0 +1,99 @@
+// Package operator holds the sources and operators that the labs' jobs are made of.
+package operator
+
+import (
+	"math"
+	"time"
+)
+
+// limiter lets records through at a rate, as the SmoothBursty limiter of Guava does behind Flink's GuavaRateLimiter:
+// the permits lie on a schedule, the first at once and each next one 1/rate later; permits that were not asked for are
+// saved, one second's worth at most, and then go at once. So a source that was back-pressured sends at most one second
+// of records in a burst. The clock is read once for several permits, never per record.
+type limiter struct {
+	rate    float64 // records/s; 0 is unlimited
+	permits int64   // granted and not yet used
+	batch   float64 // the most permits granted at one look at the clock
+
+	started bool
+	base    time.Time
+	// The next permit is due at anchor plus taken/rate, in ns since base.
+	anchor float64
+	taken  float64
+}
+
+const (
+	second = float64(time.Second)
+	// burst is Guava's maxBurstSeconds.
+	burst = second
+	// shortestWait is what the runtime's timers can do; above 1,000 records/s several permits fall due meanwhile.
+	shortestWait = time.Millisecond
+	longestWait  = time.Hour
+)
+
+// setRate changes the rate from now on. What was saved stays saved in terms of time, as in Guava; a long wait that the
+// old rate had begun is cut to one of the new.
+func (l *limiter) setRate(rate float64) {
+	if rate == l.rate && l.started {
+		return
+	}
+	if l.started && l.rate > 0 {
+		l.anchor, l.taken = l.due()-float64(l.permits)*second/l.rate, 0
+	}
+	l.permits = 0
+	l.rate = rate
+	// As many as fall due in 2 ms: less than a rate change would let one notice, enough to read the clock rarely.
+	l.batch = math.Max(1, math.Floor(rate/500))
+	if !l.started || rate <= 0 {
+		return
+	}
+	now := l.now()
+	l.anchor = math.Min(math.Max(l.anchor, now-burst), now+second/rate)
+}
+
+func (l *limiter) now() float64 { return float64(time.Since(l.base)) }
+
+func (l *limiter) due() float64 { return l.anchor + l.taken*second/l.rate }
+
+// take uses one permit; if there is none it says after how long to ask again.
+func (l *limiter) take() (wait time.Duration, ok bool) {
+	if l.permits == 0 {
+		if wait := l.grant(); wait > 0 {
+			return wait, false
+		}
+	}
+	l.permits--
+	return 0, true
+}
+
+// giveBack returns a permit that was taken last and not used.
+func (l *limiter) giveBack() { l.permits++ }
+
+// grant looks at the clock and grants the permits that are due, or says how long until the next one is.
+func (l *limiter) grant() time.Duration {
+	if l.rate <= 0 {
+		// Started now, should a rate be set later: nothing is saved while there is no limit.
+		l.permits, l.started = math.MaxInt64, false
+		return 0
+	}
+	if !l.started {
+		l.started, l.base, l.anchor, l.taken = true, time.Now(), 0, 0
+	}
+	now, due := l.now(), l.due()
+	if due < now-burst {
+		due = now - burst
+		l.anchor, l.taken = due, 0
+	}
+	now += 0.5 // what rounding may have taken from a permit that is due exactly now
+	if due > now {
+		wait := time.Duration(math.Ceil(math.Min(due-now, float64(longestWait))))
+		if second/l.rate < float64(shortestWait) {
+			wait = max(wait, shortestWait)
+		}
+		return wait
+	}
+	n := math.Min(math.Floor((now-due)*l.rate/second)+1, l.batch)
+	l.taken += n
+	l.permits = int64(n)
+	return 0
+}

@@ -122,7 +122,7 @@ func metadataBody(b []byte) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("not the metadata of a checkpoint: it begins with %q, expected %q", b[:min(len(b), len(metadataMagic))], metadataMagic)
 	}
-	line, body, ok := bytes.Cut(b[:min(len(b), 128)], []byte("\n"))
+	line, _, ok := bytes.Cut(b[:min(len(b), 128)], []byte("\n"))
 	fields := strings.Split(string(line), " ")
 	// A newer version may have another line; its number always comes second.
 	if len(fields) > 2 || ok {

@@ -248,9 +248,3 @@ func (c *checkpoints) history() []metric.Checkpoint {
 	defer c.mu.Unlock()
 	return c.core.History(time.Now())
 }
-
-func (c *checkpoints) latest() *checkpoint.Completed {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.core.Latest()
-}

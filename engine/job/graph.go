@@ -59,15 +59,6 @@ func (g *Graph) output(id string) *Edge {
 	return nil
 }
 
-func (g *Graph) vertex(id string) *Vertex {
-	for i := range g.Vertices {
-		if g.Vertices[i].ID == id {
-			return &g.Vertices[i]
-		}
-	}
-	return nil
-}
-
 // validate refuses a graph that cannot run.
 func (g *Graph) validate() error {
 	place := map[string]int{}

@@ -154,6 +154,13 @@ func (g *GlobalPool) Available() int { return g.segments.available() }
 // Used returns the number of segments handed to pools and channels.
 func (g *GlobalPool) Used() int { return max(g.Total()-g.Available(), 0) }
 
+// Memory returns the bytes of all segments, of the available, and of the used ones, carved or not.
+func (g *GlobalPool) Memory() (total, available, used int) {
+	total, available = g.Total(), g.Available()
+	size := g.segments.segmentBytes
+	return total * size, available * size, max(total-available, 0) * size
+}
+
 // CarvedBytes returns the payload bytes allocated so far.
 func (g *GlobalPool) CarvedBytes() int { return g.segments.carvedBytes() }
 

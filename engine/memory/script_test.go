@@ -105,6 +105,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		n := num("n", 0)
 		s.global.RecycleUnpooled(s.out[""][:n])
 		s.out[""] = s.out[""][n:]
+	case "memory":
+		total, available, used := s.global.Memory()
+		s.say("bytes total=%d free=%d used=%d carved=%d", total, available, used, s.global.CarvedBytes())
 	case "usage":
 		s.say("estimate=%d usage=%d%%", s.global.EstimatedRequested(), s.global.RequestedUsagePercent())
 		if w := s.global.UsageWarning(); w != "" {

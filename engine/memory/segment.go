@@ -32,7 +32,8 @@ type Segment struct {
 	// subpartition that a local pool counts this segment for; -1 without one.
 	subpartition int32
 	refs         atomic.Int32
-	lent         lentMark
+	//lint:ignore U1000 it marks something with the tag invariants only
+	lent lentMark
 
 	_ [128]byte // what is written per record has its own cache lines
 	// position is the number of bytes written, plus finishedBit once finished.

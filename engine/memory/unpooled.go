@@ -24,7 +24,8 @@ func (g *GlobalPool) RequestUnpooled(n int) ([]*Segment, error) {
 			if g.Destroyed() {
 				return nil, destroyedError("Network buffer pool")
 			}
-			return nil, timeoutError(n, got, g.segments.total, g.segments.segmentBytes, 0)
+			return nil, &message{fmt.Sprintf("Only %d of the %d requested buffers are free now; the others are still in use. %s.",
+				got, n, configDescription(g.segments.total, g.segments.segmentBytes)), ErrTimeout}
 		}
 		segments = append(segments, s)
 	}

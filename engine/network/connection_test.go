@@ -39,19 +39,7 @@ type testTM struct {
 	connections *ConnectionManager
 	made        []*ResultPartition
 	gates       []*testGate
-}
-
-// knownPartitions tells a missing partition as the engine's manager is to do.
-type knownPartitions struct{ *PartitionManager }
-
-func (k knownPartitions) CreateView(id PartitionID, sub int, l AvailabilityListener) (*View, error) {
-	k.mu.Lock()
-	_, ok := k.partitions[id]
-	k.mu.Unlock()
-	if !ok {
-		return nil, fmt.Errorf("%w: %s of subtask %d", ErrPartitionNotFound, id.Vertex, id.Subtask)
-	}
-	return k.PartitionManager.CreateView(id, sub, l)
+	producers   sync.WaitGroup
 }
 
 const testSegment = 4096
@@ -59,7 +47,7 @@ const testSegment = 4096
 func newTestTM(t *testing.T, name string, transport Transport) *testTM {
 	tm := &testTM{t: t, name: name, memory: memory.NewGlobalPool(128, testSegment), partitions: NewPartitionManager()}
 	var err error
-	tm.connections, err = NewConnectionManager(ConnectionOptions{Name: name, Transport: transport, Provider: knownPartitions{tm.partitions},
+	tm.connections, err = NewConnectionManager(ConnectionOptions{Name: name, Transport: transport, Provider: tm.partitions,
 		Vertices: []string{"source"}, RequestTimeout: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +66,7 @@ func (tm *testTM) close() {
 	if err := tm.connections.Close(); err != nil {
 		tm.t.Errorf("%s: close: %v", tm.name, err)
 	}
+	tm.producers.Wait() // they find their partitions released
 	if a, n := tm.memory.Available(), tm.memory.Total(); a != n {
 		tm.t.Errorf("%s: %d of %d segments came back", tm.name, a, n)
 	}
@@ -211,7 +200,7 @@ func TestTransfer(t *testing.T) {
 					p := from.partition(i, consumers)
 					from.register(p)
 					for sub := range consumers {
-						wg.Go(func() { produce(p, sub, count) })
+						from.producers.Go(func() { produce(p, sub, count) })
 					}
 				}
 				// A flusher, as channels without exclusive buffers hear of a last lone buffer only by a flush.
@@ -262,8 +251,8 @@ func TestTransfer(t *testing.T) {
 					}
 				}
 				to.close()
-				from.close()
 				wg.Wait()
+				from.close()
 			})
 		})
 	}
@@ -278,7 +267,7 @@ func TestConservation(t *testing.T) {
 		from.register(p)
 		g := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		g.request(t)
-		go produce(p, 0, 200)
+		from.producers.Go(func() { produce(p, 0, 200) })
 		for range 10 {
 			synctest.Wait() // the consumer is slow: everything stands still
 			s, _ := p.ReaderStats(0)
@@ -307,8 +296,7 @@ func TestCutConnection(t *testing.T) {
 		from.register(p)
 		g := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		g.request(t)
-		var wg sync.WaitGroup
-		wg.Go(func() { produce(p, 0, 100000) })
+		from.producers.Go(func() { produce(p, 0, 100000) })
 		b, _, err := g.next()
 		if err != nil {
 			t.Fatal(err)
@@ -326,7 +314,6 @@ func TestCutConnection(t *testing.T) {
 		}
 		to.close()
 		from.close()
-		wg.Wait()
 	})
 }
 
@@ -349,8 +336,7 @@ func TestPeerCloses(t *testing.T) {
 		from.register(p)
 		g := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		g.request(t)
-		var wg sync.WaitGroup
-		wg.Go(func() { produce(p, 0, 100000) })
+		from.producers.Go(func() { produce(p, 0, 100000) })
 		b, _, err := g.next()
 		if err != nil {
 			t.Fatal(err)
@@ -360,7 +346,6 @@ func TestPeerCloses(t *testing.T) {
 		if err := drain(g); err == nil {
 			t.Error("no error")
 		}
-		wg.Wait()
 		// A new channel finds nobody to dial.
 		late := to.gate(from.connections.Addr(), 1, 0, 2, 1)
 		if err := late.channels[0].Request(); err == nil || !strings.Contains(err.Error(), "source") {
@@ -381,8 +366,7 @@ func TestConsumerCloses(t *testing.T) {
 		from.register(p)
 		g := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		g.request(t)
-		var wg sync.WaitGroup
-		wg.Go(func() { produce(p, 0, 100000) })
+		from.producers.Go(func() { produce(p, 0, 100000) })
 		if err := to.connections.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -392,7 +376,6 @@ func TestConsumerCloses(t *testing.T) {
 		}
 		g.Release()
 		from.close()
-		wg.Wait()
 	})
 }
 
@@ -475,11 +458,10 @@ func TestGarbageFromConsumer(t *testing.T) {
 func TestCancelOne(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport Transport) {
 		from, to := newTestTM(t, "tm 0", transport), newTestTM(t, "tm 1", transport)
-		var wg sync.WaitGroup
 		for i := range 2 {
 			p := from.partition(i, 1)
 			from.register(p)
-			wg.Go(func() { produce(p, 0, 200) })
+			from.producers.Go(func() { produce(p, 0, 200) })
 		}
 		gone := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		gone.request(t)
@@ -500,7 +482,6 @@ func TestCancelOne(t *testing.T) {
 		}
 		to.close()
 		from.close()
-		wg.Wait()
 	})
 }
 
@@ -544,10 +525,10 @@ func TestPartitionNotYetThere(t *testing.T) {
 		g := to.gate(from.connections.Addr(), 1, 0, 2, 8)
 		g.request(t)
 		time.Sleep(1200 * time.Millisecond) // in fake time: two waits of 500 ms and some
-		go func() {
+		from.producers.Go(func() {
 			from.register(p)
 			produce(p, 0, 3)
-		}()
+		})
 		if err := consume(g, 3); err != nil {
 			t.Error(err)
 		}
@@ -567,7 +548,7 @@ func TestPartitionNotYetThere(t *testing.T) {
 	})
 }
 
-// TestProducerReleased: a failed producer's partition is an error at the consumer.
+// TestUnknownSubpartition: what the producer's side cannot give is an error at the consumer.
 func TestUnknownSubpartition(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport Transport) {
 		from, to := newTestTM(t, "tm 0", transport), newTestTM(t, "tm 1", transport)
@@ -588,11 +569,10 @@ func TestZeroExclusiveBuffers(t *testing.T) {
 	overTransports(t, func(t *testing.T, transport Transport) {
 		const checkpoints, between = 20, 5
 		from, to := newTestTM(t, "tm 0", transport), newTestTM(t, "tm 1", transport)
-		var wg sync.WaitGroup
 		for i := range 2 {
 			p := from.partition(i, 1)
 			from.register(p)
-			wg.Go(func() {
+			from.producers.Go(func() {
 				for id := range checkpoints {
 					for range between {
 						seg, err := p.pool.RequestBlocking(0, nil)
@@ -644,7 +624,6 @@ func TestZeroExclusiveBuffers(t *testing.T) {
 		}
 		to.close()
 		from.close()
-		wg.Wait()
 	})
 }
 

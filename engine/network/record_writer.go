@@ -36,9 +36,12 @@ type RecordWriter struct {
 	_       [128]byte
 	part    *ResultPartition
 	schema  serde.Schema
-	route   []uint16 // key group -> subpartition; nil sends everything to the first
+	route   []uint16 // key group -> subpartition; nil leaves it to the partitioner
 	groups  int
 	open    []openBuffer
+	shared  *openBuffer // of all subpartitions together; only ToAll has it
+	turn    int         // the subpartition that got the last record; RoundRobin
+	deals   Partitioner
 	scratch []byte
 	// pressed is set when taking a buffer made the pool unavailable: only the task's own requests can do that, so the
 	// loop need not ask the pool after each record.
@@ -55,8 +58,11 @@ type RecordWriter struct {
 // WriterOptions are what a RecordWriter needs to know.
 type WriterOptions struct {
 	Schema serde.Schema
-	// Route maps key groups to subpartitions; nil is a forward exchange.
-	Route  []uint16
+	// Route maps key groups to subpartitions; with nil the Partitioner decides.
+	Route       []uint16
+	Partitioner Partitioner
+	// Turn is the subpartition before the one that RoundRobin begins with.
+	Turn   int
 	Tracer *trace.Tracer
 	Thread string
 	Hard   HardBackpressure
@@ -66,8 +72,12 @@ type WriterOptions struct {
 
 // NewRecordWriter makes the writer of a partition.
 func NewRecordWriter(p *ResultPartition, o WriterOptions) *RecordWriter {
-	return &RecordWriter{part: p, schema: o.Schema, route: o.Route, groups: len(o.Route), open: make([]openBuffer, len(p.subs)),
-		tracer: o.Tracer, thread: o.Thread, hard: o.Hard, quit: o.Quit}
+	w := &RecordWriter{part: p, schema: o.Schema, route: o.Route, groups: len(o.Route), open: make([]openBuffer, len(p.subs)),
+		deals: o.Partitioner, turn: o.Turn, tracer: o.Tracer, thread: o.Thread, hard: o.Hard, quit: o.Quit}
+	if w.route == nil && w.deals == ToAll {
+		w.shared = new(openBuffer)
+	}
+	return w
 }
 
 // SetFlushAlways makes every record readable at once (buffer timeout 0).
@@ -94,6 +104,11 @@ func (w *RecordWriter) Collect(r *serde.Record) error {
 	sub := 0
 	if w.route != nil {
 		sub = int(w.route[keygroup.Assign(serde.HashKey(w.schema.Key, r.Key), w.groups)])
+	} else if w.deals != ToFirst {
+		if w.shared != nil {
+			return w.collectBroadcast(r)
+		}
+		sub = w.nextInTurn()
 	}
 	b := &w.open[sub]
 	if b.limit-b.pos >= serde.MaxEncoded(w.schema, r) {
@@ -222,6 +237,9 @@ func (w *RecordWriter) Finish() error { return w.broadcast(serde.EndOfPartitionE
 
 // broadcast reaches every subpartition, also when one refuses; the first error is returned.
 func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) (first error) {
+	if w.shared != nil && w.shared.seg != nil {
+		w.finishShared()
+	}
 	for i := range w.open {
 		if b := &w.open[i]; b.seg != nil {
 			w.finish(b)
@@ -235,6 +253,10 @@ func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) (first er
 
 // Close gives back the buffers that are still open. What is in them stays readable.
 func (w *RecordWriter) Close() {
+	if b := w.shared; b != nil && b.seg != nil {
+		b.seg.Finish(b.pos)
+		w.drop(b)
+	}
 	for i := range w.open {
 		if b := &w.open[i]; b.seg != nil {
 			b.seg.Finish(b.pos)

@@ -266,16 +266,17 @@ func (c *RemoteChannel) onBuffer(b Buffer, backlog int32, thread string) error {
 	wasEmpty, size := c.received.len() == 0, len(b.Bytes)
 	firstPriority, err := c.enqueue(b)
 	c.expectedSeq++
-	c.mu.Unlock()
-	if err != nil {
-		b.Recycle()
-		return err
-	}
+	// Counted before the task can see it.
 	if b.IsData() {
 		c.counters.buffers.Add(1)
 		c.counters.bytes.Add(int64(size))
 	} else {
 		c.counters.events.Add(1)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		b.Recycle()
+		return err
 	}
 	if t := c.o.Tracer; t.On(trace.BufferReceived) {
 		t.Hit(trace.BufferReceived, thread, trace.Int("channel", c.o.Index), trace.Int("seq", b.Seq), trace.Str("type", b.Type.String()),

@@ -39,17 +39,6 @@ type senderHarness struct {
 
 func (h *senderHarness) readerNonEmpty(r *Reader) { h.notices = append(h.notices, r) }
 
-// CreateView implements PartitionProvider: partitions are there once they are registered.
-func (h *senderHarness) CreateView(id PartitionID, sub int, l AvailabilityListener) (*View, error) {
-	h.manager.mu.Lock()
-	_, ok := h.manager.partitions[id]
-	h.manager.mu.Unlock()
-	if !ok {
-		return nil, fmt.Errorf("%w: %s of subtask %d", ErrPartitionNotFound, id.Vertex, id.Subtask)
-	}
-	return h.manager.CreateView(id, sub, l)
-}
-
 func channelID(i int) ChannelID { return ChannelID{15: byte(i)} }
 
 func (h *senderHarness) finish() {
@@ -155,7 +144,7 @@ func (h *senderHarness) create(d *datadriven.TestData) {
 	n := intArg(d, "channels", 1)
 	h.global = memory.NewGlobalPool(64, intArg(d, "segment", 1024))
 	h.manager = NewPartitionManager()
-	h.sender = NewSender(h, h, nil, "")
+	h.sender = NewSender(h.manager, h, nil, "")
 	h.parts, h.writers, h.notices = nil, nil, nil
 	h.readers, h.waits, h.credits = make([]*Reader, n), make([]bool, n), nil
 	for i := range n {

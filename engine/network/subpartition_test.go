@@ -115,6 +115,8 @@ func (s *subpartitionScript) run(t *testing.T, d *datadriven.TestData) string {
 }
 
 func (s *subpartitionScript) create(t *testing.T, start int) {
+	s.checkNothingLost(t)
+	s.notices = countingListener{}
 	const segments = 16
 	s.global = memory.NewGlobalPool(segments, 2048)
 	var err error

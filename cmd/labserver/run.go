@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"weir/engine/metric"
+	"weir/labs"
+)
+
+// runFlags are the words of a run's command line.
+type runFlags struct {
+	set, at       []string
+	length        time.Duration
+	input, key    string
+	restore       string
+	checkpointDir string
+	json          bool
+}
+
+func newRun(s streams) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run LAB [--set KNOB=V]... [--at 20s:KNOB=V]... [--for 30s] [--input FILE --key COLUMN] [--restore DIR] [--checkpoint-dir DIR] [--json]",
+		Short: "Runs a lab's job without the page and prints its last readings",
+		Long: "Runs a lab's job until its input ends, --for is over, or Ctrl-C, and prints its last readings.\n" +
+			"--input flights takes the built-in flights.",
+		Args:                  exactly("LAB"),
+		DisableFlagsInUseLine: true,
+		RunE:                  func(c *cobra.Command, args []string) error { return runLab(c.Context(), args[0], &f, s) },
+	}
+	fl := c.Flags()
+	fl.StringArrayVar(&f.set, "set", nil, "KNOB=VALUE to start with; may be repeated")
+	fl.StringArrayVar(&f.at, "at", nil, "TIME:KNOB=VALUE to change while it runs, such as 20s:debloat=true; may be repeated")
+	fl.DurationVar(&f.length, "for", 0, "how long to run, such as 30s; without it until the input ends or Ctrl-C")
+	fl.StringVar(&f.input, "input", "", "CSV or NDJSON file to read, plain or gzip")
+	fl.StringVar(&f.key, "key", "", "the file's column to take as key")
+	fl.StringVar(&f.restore, "restore", "", "folder of the checkpoint to start from")
+	fl.StringVar(&f.checkpointDir, "checkpoint-dir", "", "folder to keep checkpoints in; without it they are deleted at the end")
+	fl.BoolVar(&f.json, "json", false, "print the last Snapshot as JSON")
+	return c
+}
+
+// timedKnob is a --at.
+type timedKnob struct {
+	at          time.Duration
+	name, value string
+}
+
+// parseKnobs reads the KNOB=VALUE of --set.
+func parseKnobs(words []string) (map[string]any, error) {
+	knobs := make(map[string]any, len(words))
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok || name == "" {
+			return nil, usage("--set %q: give KNOB=VALUE, such as --set debloat=true", w)
+		}
+		knobs[name] = value
+	}
+	return knobs, nil
+}
+
+// parseTimed reads the TIME:KNOB=VALUE of --at, in the order of time.
+func parseTimed(words []string) ([]timedKnob, error) {
+	var all []timedKnob
+	for _, w := range words {
+		when, knob, ok := strings.Cut(w, ":")
+		name, value, ok2 := strings.Cut(knob, "=")
+		if !ok || !ok2 || name == "" {
+			return nil, usage("--at %q: give TIME:KNOB=VALUE, such as --at 20s:debloat=true", w)
+		}
+		at, err := time.ParseDuration(when)
+		if err != nil || at < 0 {
+			return nil, usage("--at %q: %q is not a time: give one such as 20s or 1m30s", w, when)
+		}
+		all = append(all, timedKnob{at, name, value})
+	}
+	slices.SortStableFunc(all, func(a, b timedKnob) int { return int(a.at - b.at) })
+	return all, nil
+}
+
+// startOptions turns the words into what to start, and refuses wrong ones before anything runs.
+func startOptions(lab string, f *runFlags) (labs.StartOptions, []timedKnob, error) {
+	o := labs.StartOptions{Lab: lab, CheckpointDir: f.checkpointDir, Restore: f.restore}
+	l, err := labs.Find(lab)
+	if err != nil {
+		return o, nil, asUsage(err)
+	}
+	if f.length < 0 {
+		return o, nil, usage("--for %s: give a time above 0, such as 30s", f.length)
+	}
+	if o.Knobs, err = parseKnobs(f.set); err != nil {
+		return o, nil, err
+	}
+	timed, err := parseTimed(f.at)
+	if err != nil {
+		return o, nil, err
+	}
+	if o.Input, err = openInput(f.input, f.key); err != nil {
+		return o, nil, err
+	}
+	// Every change is tried now: a typing error must not show after ten minutes.
+	v, err := l.Values(o.Knobs, o.Input)
+	if err != nil {
+		return o, nil, asUsage(err)
+	}
+	for _, t := range timed {
+		if v, err = l.With(v, map[string]any{t.name: t.value}); err != nil {
+			return o, nil, usage("--at %s: %w", t.at, err)
+		}
+	}
+	return o, timed, nil
+}
+
+func openInput(path, key string) (*labs.Input, error) {
+	switch {
+	case path == "" && key == "":
+		return nil, nil
+	case path == "":
+		return nil, usage("--key %s needs a file: give --input FILE, or --input flights for the built-in one", key)
+	}
+	in := labs.SampleFlights
+	if path != "flights" {
+		opened, err := labs.OpenInput(path)
+		if err != nil {
+			return nil, asUsage(err)
+		}
+		in = func() *labs.Input { return opened }
+	}
+	file := in()
+	if key == "" {
+		return nil, usage("--input %s needs a key column: give --key, one of %s", path, strings.Join(file.Columns, ", "))
+	}
+	keyed, err := file.WithKey(key)
+	return keyed, asUsage(err)
+}
+
+func runLab(ctx context.Context, lab string, f *runFlags, s streams) error {
+	o, timed, err := startOptions(lab, f)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	r, err := labs.Start(o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	follow := newProgress(s.err)
+	failed := watch(ctx, r, begin, timed, f.length, follow)
+	last := r.Snapshot()
+	follow.end()
+	if f.json {
+		err = printJSON(s.out, last)
+	} else {
+		err = printSummary(s.out, last)
+	}
+	if failed == nil {
+		failed = r.Err()
+	}
+	if failed != nil {
+		return fmt.Errorf("run %s: %w", lab, failed)
+	}
+	return err
+}
+
+// watch changes knobs at their times and returns when the job has ended, its time is over, or ctx is.
+func watch(ctx context.Context, r *labs.Run, begin time.Time, timed []timedKnob, length time.Duration, p *progress) error {
+	var over <-chan time.Time
+	if length > 0 {
+		t := time.NewTimer(time.Until(begin.Add(length)))
+		defer t.Stop()
+		over = t.C
+	}
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var next <-chan time.Time
+		var timer *time.Timer
+		if len(timed) > 0 {
+			timer = time.NewTimer(time.Until(begin.Add(timed[0].at)))
+			next = timer.C
+		}
+		var err error
+		done := false
+		select {
+		case <-ctx.Done():
+			done = true
+		case <-r.Done():
+			done = true
+		case <-over:
+			done = true
+		case <-next:
+			k := timed[0]
+			timed = timed[1:]
+			if _, err = r.Set(map[string]any{k.name: k.value}); errors.Is(err, labs.ErrEnded) {
+				err = nil
+			}
+		case <-tick.C:
+			p.show(r.Snapshot)
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if err != nil {
+			return fmt.Errorf("--at: %w", err)
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// secondsOf is a Snapshot's job time in words.
+func secondsOf(s *metric.Snapshot) string {
+	return (time.Duration(s.TimeMs) * time.Millisecond).Round(100 * time.Millisecond).String()
+}

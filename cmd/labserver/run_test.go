@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/engine/metric"
+)
+
+const flights = "../../labs/data/flights.csv.gz"
+
+// plainCounts counts the flights by destination without the engine.
+func plainCounts(t *testing.T) map[string]int64 {
+	t.Helper()
+	f, err := os.Open(flights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(z).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int64{}
+	for _, r := range rows[1:] {
+		counts[r[5]]++
+	}
+	return counts
+}
+
+// run runs a lab and reads its Snapshot.
+func run(t *testing.T, args ...string) *metric.Snapshot {
+	t.Helper()
+	out, errs, status := labserver(t, "", append([]string{"run", "--json"}, args...)...)
+	if status != 0 || errs != "" {
+		t.Fatalf("run %v: status %d, %s", args, status, errs)
+	}
+	var s metric.Snapshot
+	if err := json.Unmarshal([]byte(out), &s); err != nil {
+		t.Fatal(err)
+	}
+	return &s
+}
+
+func TestFlightsAreCounted(t *testing.T) {
+	want := plainCounts(t)
+	s := run(t, "key-groups", "--input", flights, "--key", "dest", "--set", "parallelism=3")
+	if s.State != "FINISHED" || s.Totals.RecordsProcessed != 20_000 || !maps.Equal(s.Totals.CountsByKey, want) {
+		t.Errorf("%s, %d records, %d counts of %d", s.State, s.Totals.RecordsProcessed, len(s.Totals.CountsByKey), len(want))
+	}
+}
+
+func TestFlightsAreCountedWithCheckpointsAndKnobsMoving(t *testing.T) {
+	want := plainCounts(t)
+	for _, transport := range []string{"tcp", "memory"} {
+		t.Run(transport, func(t *testing.T) {
+			dir := t.TempDir()
+			s := run(t, "key-groups", "--input", "flights", "--key", "dest", "--set", "parallelism=3", "--set", "rate=16000", "--set", "transport="+transport,
+				"--set", "checkpointIntervalMs=200", "--set", "retainedCheckpoints=3", "--checkpoint-dir", dir,
+				"--at", "300ms:debloat=true", "--at", "600ms:debloat=false", "--at", "900ms:debloat=true")
+			if s.State != "FINISHED" || !maps.Equal(s.Totals.CountsByKey, want) {
+				t.Fatalf("%s, %d counts of %d", s.State, len(s.Totals.CountsByKey), len(want))
+			}
+			retained, err := filepath.Glob(filepath.Join(dir, "chk-*"))
+			if err != nil || len(retained) != 3 {
+				t.Fatalf("retained %v", retained)
+			}
+			for i, chk := range retained {
+				again := run(t, "key-groups", "--input", "flights", "--key", "dest", "--set", []string{"parallelism=3", "parallelism=2", "parallelism=4"}[i], "--restore", chk)
+				if again.State != "FINISHED" || again.RestoredCheckpointID == 0 || !maps.Equal(again.Totals.CountsByKey, want) {
+					t.Errorf("from %s: %s, checkpoint %d, %d counts of %d", filepath.Base(chk), again.State, again.RestoredCheckpointID, len(again.Totals.CountsByKey), len(want))
+				}
+			}
+		})
+	}
+}
+
+func TestRunEndsAfterItsTimeOrCtrlC(t *testing.T) {
+	s := run(t, "backpressure", "--for", "700ms", "--set", "checkpointIntervalMs=200")
+	if s.State != "RUNNING" || s.TimeMs < 600 || s.Lab != "backpressure" || s.Knobs["rate"] != 20000.0 || s.Diagnosis == nil {
+		t.Errorf("%s at %d ms, %v", s.State, s.TimeMs, s.Knobs)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel) // as Ctrl-C does
+	var o, e bytes.Buffer
+	if status := execute(ctx, strings.Fields("run backpressure"), streams{nil, &o, &e}); status != 0 || e.Len() != 0 {
+		t.Errorf("status %d: %s", status, e.String())
+	}
+	if !strings.Contains(o.String(), "backpressure: RUNNING") || !strings.Contains(o.String(), "slow-map 1") {
+		t.Errorf("no result so far: %s", o.String())
+	}
+}
+
+func TestBenchShuffle(t *testing.T) {
+	out, errs, status := labserver(t, "", "bench", "shuffle", "--records", "200000", "--keys", "1000", "--json")
+	var r struct{ RecordsPerSecond float64 }
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 0 || r.RecordsPerSecond <= 0 {
+		t.Errorf("%v: %d %s%s", err, status, out, errs)
+	}
+}

@@ -10,17 +10,17 @@ run: build
 
 build: bin/labserver
 
-bin/labserver: web/static/dist/app.js $(SOURCES) go.mod
+bin/labserver: web/static/dist/lab.js $(SOURCES) go.mod
 	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/labserver
 
 # The pages: TypeScript and uPlot bundled by esbuild.
-pages: web/static/dist/app.js
+pages: web/static/dist/lab.js
 
 node_modules/.installed: package.json package-lock.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-web/static/dist/app.js: node_modules/.installed $(shell find web/ts web/css -type f 2>/dev/null)
+web/static/dist/lab.js: node_modules/.installed $(shell find web/ts web/css -type f 2>/dev/null)
 	$(GO) run ./web/build
 
 test: scripts-check lint unit race fuzz browser

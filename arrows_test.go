@@ -23,10 +23,10 @@ var level = map[string]int{
 	"engine/state":    4,
 	"engine/task":     5,
 	"engine/operator": 6, "engine/job": 6,
-	"engine/golden": 7, // replays golden files against all of the engine
-	"labs":          7,
-	"web":           8,
-	"cmd":           9,
+	"engine/golden": 7, "engine/fieldreports": 7, // hold all of the engine against what is known
+	"labs": 7,
+	"web":  8,
+	"cmd":  9,
 }
 
 // TestArrows holds the imports to one direction: cmd -> web -> labs -> engine, and inside the engine job -> task ->

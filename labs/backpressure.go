@@ -12,8 +12,8 @@ func backpressureLab() *Lab {
 		Knobs: pick(
 			preset("rate", 20_000), preset("recordBytes", 256), preset("keys", 128), preset("keyType", "long"), knob("hotKeyShare"),
 			preset("workMs", 1), knob("workKind"), knob("workOn"), knob("sinkWorkMs"), knob("seed"),
-			preset("parallelism", 2), knob("maxParallelism"), preset("taskManagers", 2), knob("chaining"),
-			knob("transport"), knob("bufferTimeoutMs"),
+			preset("parallelism", 2), knob("maxParallelism"), preset("taskManagers", 2), knob("chaining"), knob("restartStrategy"),
+			knob("transport"), knob("wireBytesPerSecond"), knob("bufferTimeoutMs"),
 			knob("debloat"), knob("debloatTargetMs"), knob("debloatPeriodMs"), knob("debloatThresholdPercent"),
 			knob("exclusiveBuffers"), knob("floatingBuffers"), knob("maxBuffersPerSubpartition"), knob("overdraftBuffers"),
 			knob("segmentBytes"), knob("networkMemoryBytes"),

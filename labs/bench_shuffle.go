@@ -54,6 +54,7 @@ func BenchShuffle(ctx context.Context, o ShuffleOptions) (ShuffleResult, error) 
 	s.Rate, s.Keys, s.RecordBytes = 0, o.Keys, o.RecordBytes
 	s.Parallelism, s.TaskManagers, s.BufferTimeoutMs = o.Parallelism, o.TaskManagers, o.BufferTimeoutMs
 	s.CheckpointIntervalMs, s.CheckpointStorage = 0, "memory"
+	s.RestartStrategy = job.NoRestart // a figure of two runs would be none
 	if o.Transport != "" {
 		s.Transport = o.Transport
 	}

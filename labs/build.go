@@ -16,7 +16,7 @@ func sourceOf(in *Input, t serde.KeyType) job.Vertex {
 	return job.Vertex{ID: "source", Name: "Source: source", Source: f}
 }
 
-func buildBackpressure(v Values, _ *Input) (job.Graph, error) {
+func buildBackpressure(v Values, _ *Input, _ *probes) (job.Graph, error) {
 	t, err := serde.ParseKeyType(v.String("keyType"))
 	if err != nil {
 		return job.Graph{}, err
@@ -40,7 +40,7 @@ func buildBackpressure(v Values, _ *Input) (job.Graph, error) {
 	return g, nil
 }
 
-func buildKeyGroups(v Values, in *Input) (job.Graph, error) {
+func buildKeyGroups(v Values, in *Input, _ *probes) (job.Graph, error) {
 	t, err := serde.ParseKeyType(v.String("keyType"))
 	if err != nil {
 		return job.Graph{}, err

@@ -1,8 +1,17 @@
 package labs
 
+import "maps"
+
 // catalogue has the sentences that carry figures, in both languages. Figures are named by place (%[1]d), since the two
 // languages put them in different orders.
-var catalogue = map[string]Text{
+var catalogue = func() map[string]Text {
+	all := maps.Clone(sentences)
+	maps.Copy(all, networkSentences)
+	return all
+}()
+
+// sentences are those of the diagnosis, of checkpoints, and of the labs backpressure and key-groups.
+var sentences = map[string]Text{
 	"diagnosis.notRunning": {"The job is %[1]s; there is nothing to diagnose.", "作业状态为 %[1]s，没有可诊断的内容。"},
 	"diagnosis.free":       {"No vertex is back-pressured and none is out of time.", "没有顶点被反压，也没有顶点忙到极限。"},
 	"diagnosis.unclear": {"%[1]s is back-pressured for %[2]d ms/s, yet no vertex behind it is busy: look at the exchange between them.",

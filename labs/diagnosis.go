@@ -24,6 +24,8 @@ const (
 	busyBehindPressure = 500
 	// saturated is how busy (ms/s) a vertex is when it has no time left, whether anyone waits for it or not.
 	saturated = 950
+	// hardBlocked is the time (ms/s) inside a record, waiting for a buffer, from which it is worth a remark.
+	hardBlocked = 100
 	// skewed is the ratio of the busiest subtask to the mean from which the load is called uneven.
 	skewed = 1.5
 )
@@ -129,19 +131,31 @@ func Diagnose(s *metric.Snapshot, v Values) Diagnosis {
 
 func advise(s *metric.Snapshot, v Values, c *metric.Vertex, p peak, pressed bool) []Message {
 	var advice []Message
+	_, keyed := v["hotKeyShare"]
 	switch {
-	case len(c.Subtasks) > 1 && p.meanBusy > 0 && p.busy/p.meanBusy >= skewed:
+	case keyed && len(c.Subtasks) > 1 && p.meanBusy > 0 && p.busy/p.meanBusy >= skewed:
 		advice = append(advice, say("advice.skew", c.ID, p.busiest, round(p.busy), round(p.meanBusy)))
 	case v.Float("workMs") > 0 && v.String("workKind") == "cpu":
 		advice = append(advice, say("advice.cpu", c.ID))
 	case v.Float("workMs")+v.Float("sinkWorkMs") > 0:
 		advice = append(advice, say("advice.wait", c.ID))
 	}
+	for i := range s.Vertices {
+		if hard := greatest(s.Vertices[i].Subtasks, func(t *metric.Subtask) float64 { return t.Recent.HardBackPressured }); hard >= hardBlocked {
+			advice = append(advice, say("advice.hard", s.Vertices[i].ID, round(hard)))
+		}
+	}
+	if pressed && v.String("flowControl") == "tcp" {
+		advice = append(advice, say("advice.tcp"))
+	}
 	if _, has := v["debloat"]; !has || !pressed {
 		return advice
 	}
 	if done := newestCompleted(s); done != nil && done.EndToEndDurationMs > 2*int64(v.Int("debloatTargetMs")) && !v.Bool("debloat") {
 		advice = append(advice, say("advice.debloat", done.ID, done.EndToEndDurationMs, v.Int("debloatTargetMs")))
+		if v.String("checkpointMode") == "aligned" {
+			advice = append(advice, say("advice.unaligned"))
+		}
 	}
 	return advice
 }

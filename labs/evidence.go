@@ -2,6 +2,7 @@ package labs
 
 import (
 	"weir/engine/metric"
+	"weir/engine/network"
 )
 
 // The states of a claim.
@@ -97,6 +98,11 @@ type observed struct {
 	// settledMs is how long the job has run since it had settled after the last change; negative before.
 	settledMs int64
 	off, on   half
+	// rows are the lab's comparisons under the present load, row the one in force.
+	rows []Comparison
+	row  *Comparison
+	// frames are the newest of the connections, where the lab keeps them.
+	frames []network.FrameEvent
 	// rescaled tells that the parallelism was changed in this run.
 	rescaled bool
 }
@@ -110,13 +116,19 @@ type Evidence struct {
 	lastChange int64
 	restarts   int
 	seen       map[int64]bool // checkpoints counted
+	compared   *comparisons
+	tap        *network.FrameTap // nil where the lab keeps no frames
 	states     []EvidenceState
 	failing    []int64 // job time since which readings speak against a claim; -1 if they do not
 }
 
 // NewEvidence makes a judge for a lab's claims.
 func NewEvidence(l *Lab) *Evidence {
-	e := &Evidence{lab: l, seen: map[int64]bool{}}
+	settle := int64(settleMs)
+	if l.settleMs > 0 {
+		settle = l.settleMs
+	}
+	e := &Evidence{lab: l, seen: map[int64]bool{}, compared: newComparisons(l.Compares, settle)}
 	for _, d := range l.Evidence {
 		e.states = append(e.states, EvidenceState{ID: d.ID, Claim: d.Claim, State: Waiting})
 		e.failing = append(e.failing, -1)
@@ -148,10 +160,26 @@ func (e *Evidence) Observe(s *metric.Snapshot, v Values, changes []KnobChange) {
 	e.o.s, e.o.v, e.o.diag = s, v, Diagnose(s, v)
 	e.o.settledMs = s.TimeMs - e.lastChange - settleMs
 	e.measure()
+	e.compare()
 	for i, d := range e.lab.Evidence {
 		e.judge(i, d.judge(&e.o))
 	}
 }
+
+// compare brings the rows up to date.
+func (e *Evidence) compare() {
+	e.compared.observe(e.o.s, e.o.v, e.lastChange)
+	e.o.rows, e.o.row = e.Comparisons(), nil
+	for i := range e.o.rows {
+		if e.o.rows[i].Current {
+			e.o.row = &e.o.rows[i]
+		}
+	}
+	e.o.frames = e.tap.Frames()
+}
+
+// Comparisons returns what was measured under the settings that the lab compares, in the order of their first use.
+func (e *Evidence) Comparisons() []Comparison { return e.compared.rows(e.o.v.Settings().SegmentBytes) }
 
 func (e *Evidence) measure() {
 	h := &e.o.off

@@ -51,6 +51,16 @@ func flinkOption(k *Knob, value any) string {
 		if n == 0 {
 			return line(k.FlinkOption, -1)
 		}
+	case "checkpointMode":
+		return line(k.FlinkOption, value == "unaligned")
+	case "twoStage":
+		if value != true {
+			return line(k.FlinkOption, "ONE_PHASE")
+		}
+		return line(k.FlinkOption, "TWO_PHASE")
+	case "restartDelayMs":
+		ms := fmt.Sprintf("%d ms", n)
+		return line(k.FlinkOption, ms) + line("restart-strategy.exponential-delay.initial-backoff", ms)
 	case "checkpointIntervalMs":
 		if n == 0 {
 			return "# periodic checkpoints are off: " + k.FlinkOption + " is not set\n"

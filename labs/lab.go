@@ -27,12 +27,16 @@ type Lab struct {
 	// Panels are the parts of the lab page, in order.
 	Panels   []string
 	Evidence []EvidenceDef
+	// Compares are the knobs whose settings the lab's table sets side by side; none without a table.
+	Compares []string
+	// settleMs is how long after a change readings count for that table, if not as long as for the claims.
+	settleMs int64
 	// AcceptsInput tells whether records may come from a file.
 	AcceptsInput bool
 	// inputKnobs are the defaults that differ when records come from a file.
 	inputKnobs map[string]any
 	// build makes the job graph.
-	build func(Values, *Input) (job.Graph, error)
+	build func(Values, *Input, *probes) (job.Graph, error)
 }
 
 // All returns the labs there are, in the catalogue's order.
@@ -63,7 +67,7 @@ func Find(id string) (*Lab, error) {
 	return nil, fmt.Errorf("no lab %q: there are %s", id, strings.Join(ids, ", "))
 }
 
-var catalogueOfLabs = []*Lab{backpressureLab(), keyGroupsLab()}
+var catalogueOfLabs = []*Lab{bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab()}
 
 // use takes a knob from the registry with the lab's own default, and limits if given.
 type use struct {
@@ -119,6 +123,7 @@ type LabInfo struct {
 	Level        string     `json:"level"`
 	AcceptsInput bool       `json:"acceptsInput"`
 	Panels       []string   `json:"panels"`
+	Compares     []string   `json:"compares,omitempty"` // knobs that the lab's table sets side by side
 	Knobs        []KnobInfo `json:"knobs"`
 	Evidence     []string   `json:"evidence"`
 }
@@ -148,7 +153,7 @@ type KnobInfo struct {
 func (l *Lab) Info() LabInfo {
 	i := LabInfo{
 		ID: l.ID, Chapter: l.Chapter, Number: l.Number, Title: l.Title.En, TitleZh: l.Title.Zh, Summary: l.Summary.En, SummaryZh: l.Summary.Zh,
-		Minutes: l.Minutes, Level: l.Level, AcceptsInput: l.AcceptsInput, Panels: l.Panels,
+		Minutes: l.Minutes, Level: l.Level, AcceptsInput: l.AcceptsInput, Panels: l.Panels, Compares: l.Compares,
 	}
 	for n := range l.Knobs {
 		i.Knobs = append(i.Knobs, l.Knobs[n].Info())

@@ -45,14 +45,14 @@ func TestLabsAreWhole(t *testing.T) {
 		if _, err := l.With(l.Defaults(), nil); err != nil {
 			t.Errorf("%s: its defaults are refused: %v", l.ID, err)
 		}
-		if _, err := l.build(l.Defaults(), nil); err != nil {
+		if _, err := l.build(l.Defaults(), nil, &probes{}); err != nil {
 			t.Errorf("%s: %v", l.ID, err)
 		}
 	}
 	if _, err := Find("backpresure"); err == nil || !strings.Contains(err.Error(), "did you mean backpressure?") {
 		t.Errorf("a mistyped lab: %v", err)
 	}
-	if _, err := Find("zzz"); err == nil || !strings.Contains(err.Error(), "there are backpressure, key-groups") {
+	if _, err := Find("zzz"); err == nil || !strings.Contains(err.Error(), "there are buffer-timeout, backpressure, ") {
 		t.Errorf("an unknown lab: %v", err)
 	}
 }
@@ -220,6 +220,23 @@ func TestFlinkYAML(t *testing.T) {
 	}
 }
 
+func TestFlinkYAMLOfUnalignedCheckpoints(t *testing.T) {
+	l, _ := Get("unaligned")
+	v, err := l.With(l.Defaults(), map[string]any{"checkpointMode": "unaligned", "alignedTimeoutMs": 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := l.FlinkYAML(v)
+	for _, want := range []string{"execution.checkpointing.unaligned.enabled: true\n", "execution.checkpointing.aligned-checkpoint-timeout: 500 ms\n"} {
+		if !strings.Contains(y, want) {
+			t.Errorf("no %q in\n%s", want, y)
+		}
+	}
+	if y := l.FlinkYAML(l.Defaults()); !strings.Contains(y, "execution.checkpointing.unaligned.enabled: false\n") {
+		t.Errorf("aligned:\n%s", y)
+	}
+}
+
 func TestGraphs(t *testing.T) {
 	l, _ := Get("backpressure")
 	shape := func(given map[string]any) string {
@@ -227,7 +244,7 @@ func TestGraphs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := l.build(v, nil)
+		g, err := l.build(v, nil, &probes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +276,7 @@ func TestGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := k.build(v, in)
+	g, err := k.build(v, in, &probes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +286,7 @@ func TestGraphs(t *testing.T) {
 	if v, err = k.Values(map[string]any{"keyType": "long"}, in); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = k.build(v, in); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err = k.build(v, in, &probes{}); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("destinations as numbers: %v", err)
 	}
 }

@@ -35,6 +35,18 @@ func checkpointKnobs() []Knob {
 				"保留多少个已完成的检查点，更早的会被删除。"},
 		}, func(s *task.Settings) *int { return &s.RetainedCheckpoints }),
 		enumKnob(Knob{
+			Name: "checkpointMode", Group: "checkpoints", Values: []string{"aligned", "unaligned"}, TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.unaligned.enabled",
+			Label: Text{"Checkpoint mode", "检查点方式"},
+			Help: Text{"aligned: barriers wait behind the data. unaligned: they overtake it, and what they pass is stored with the checkpoint.",
+				"aligned：barrier 排在数据后面等。unaligned：barrier 超过数据，被超过的数据存进检查点。"},
+		}, func(s *task.Settings) *string { return &s.CheckpointMode }),
+		intKnob(Knob{
+			Name: "alignedTimeoutMs", Group: "checkpoints", Min: 0, Max: 600_000, Unit: "ms", Scale: "log", TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.aligned-checkpoint-timeout",
+			Label: Text{"Aligned timeout", "对齐超时"},
+			Help: Text{"In unaligned mode, how long after its trigger a checkpoint stays aligned. 0 makes it unaligned at once.",
+				"在非对齐方式下，检查点触发后先保持对齐多久。0 表示立刻采用非对齐。"},
+		}, func(s *task.Settings) *int { return &s.AlignedTimeoutMs }),
+		enumKnob(Knob{
 			Name: "checkpointStorage", Group: "checkpoints", Values: []string{"file", "memory"}, TakesEffect: Restart, FlinkOption: "execution.checkpointing.storage",
 			Label: Text{"Checkpoint storage", "检查点存储"},
 			Help: Text{"Where checkpoints go: files, or the memory of this process.",

@@ -35,5 +35,29 @@ func jobKnobs() []Knob {
 			Help: Text{"Joins operators that need no exchange into one task. Off, each has its own task, and readings of its own.",
 				"把之间不需要交换数据的算子合成一个任务。关闭后，每个算子有自己的任务和自己的读数。"},
 		}, func(s *task.Settings) *bool { return &s.Chaining }),
+		enumKnob(Knob{
+			Name: "exchange", Group: "job", Values: []string{"hash", "rebalance", "rescale", "broadcast", "forward"}, TakesEffect: Restart,
+			Label: Text{"Exchange", "数据交换方式"},
+			Help: Text{"How records are dealt to the subtasks downstream: by key, in turn to all or to those near by, to every one, or straight on.",
+				"记录怎样分给下游子任务：按键、轮流发给所有的或相邻的、发给每一个，或者一对一直接发。"},
+		}, func(s *task.Settings) *string { return &s.Exchange }),
+		enumKnob(Knob{
+			Name: "restartStrategy", Group: "job", Values: []string{"none", "fixed-delay", "exponential-delay"}, TakesEffect: Now, FlinkOption: "restart-strategy.type",
+			Label: Text{"Restart strategy", "重启策略"},
+			Help: Text{"What follows a failure: none ends the job, the others restart it from its last checkpoint.",
+				"失败之后怎么办：none 让作业结束，其余的从上一次检查点重启。"},
+		}, func(s *task.Settings) *string { return &s.RestartStrategy }),
+		intKnob(Knob{
+			Name: "restartAttempts", Group: "job", Min: 0, Max: 1_000_000, Unit: "restarts", Scale: "log", TakesEffect: Now, FlinkOption: "restart-strategy.fixed-delay.attempts",
+			Label: Text{"Restart attempts", "重启次数"},
+			Help: Text{"How often fixed-delay restarts the job before it fails for good.",
+				"fixed-delay 在作业最终失败之前重启多少次。"},
+		}, func(s *task.Settings) *int { return &s.RestartAttempts }),
+		intKnob(Knob{
+			Name: "restartDelayMs", Group: "job", Min: 0, Max: 600_000, Unit: "ms", Scale: "log", TakesEffect: Now, FlinkOption: "restart-strategy.fixed-delay.delay",
+			Label: Text{"Restart delay", "重启延迟"},
+			Help: Text{"Time before each restart of fixed-delay, and before the first of exponential-delay.",
+				"fixed-delay 每次重启之前等待的时间，也是 exponential-delay 第一次等待的时间。"},
+		}, func(s *task.Settings) *int { return &s.RestartDelayMs }),
 	}
 }

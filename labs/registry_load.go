@@ -67,6 +67,18 @@ func loadKnobs() []Knob {
 			Help: Text{"Records that a flatMap emits for each one it takes in.",
 				"flatMap 每读入一条记录所发出的记录数。"},
 		}, func(s *task.Settings) *int { return &s.FanOut }),
+		boolKnob(Knob{
+			Name: "twoStage", Group: "load", TakesEffect: Restart, FlinkOption: "table.optimizer.agg-phase-strategy",
+			Label: Text{"Two-stage aggregation", "两阶段聚合"},
+			Help: Text{"First counts under a salted key on all subtasks, then adds the partial counts up under the key itself.",
+				"先用加盐的键在所有子任务上做部分计数，再按原来的键把部分结果合并。"},
+		}, func(s *task.Settings) *bool { return &s.TwoStage }),
+		boolKnob(Knob{
+			Name: "measureLatency", Group: "load", TakesEffect: Now,
+			Label: Text{"Measure latency", "测量延迟"},
+			Help: Text{"Stamps each record with the time of its emission, 8 bytes more on the wire. Flink samples latency with markers instead.",
+				"给每条记录打上发出时间，网络上多 8 个字节。Flink 则用 latency marker 抽样。"},
+		}, func(s *task.Settings) *bool { return &s.MeasureLatency }),
 		longKnob(Knob{
 			Name: "seed", Group: "load", Min: 0, Max: maxExact, TakesEffect: Restart,
 			Label: Text{"Seed", "随机种子"},

@@ -10,6 +10,18 @@ func networkKnobs() []Knob {
 			Help: Text{"What joins task managers: a TCP connection for each ordered pair, or a queue in memory with the same frames.",
 				"TaskManager 之间的连接：每个有序对一条 TCP 连接，或者传同样帧的内存队列。"},
 		}, func(s *task.Settings) *string { return &s.Transport }),
+		enumKnob(Knob{
+			Name: "flowControl", Group: "network", Values: []string{"credit", "tcp"}, TakesEffect: Restart,
+			Label: Text{"Flow control", "流量控制"},
+			Help: Text{"credit: a sender sends what its channel has room for. tcp: it sends all it has, and the full socket stops every channel of the connection, as before Flink 1.5.",
+				"credit：接收通道有几个位置就发几个。tcp：有多少发多少，socket 满了，连接上所有通道一起停，和 Flink 1.5 之前一样。"},
+		}, func(s *task.Settings) *string { return &s.FlowControl }),
+		longKnob(Knob{
+			Name: "wireBytesPerSecond", Group: "network", Min: 0, Max: 10_000_000_000, Unit: "bytes/s", Scale: "log", TakesEffect: Now,
+			Label: Text{"Wire speed", "线路速度"},
+			Help: Text{"What each end of a connection may write per second. 0 is as fast as it goes.",
+				"连接的每一端每秒最多能写多少字节。0 表示不限。"},
+		}, func(s *task.Settings) *int64 { return &s.WireBytesPerSecond }),
 		intKnob(Knob{
 			Name: "bufferTimeoutMs", Group: "network", Min: -1, Max: 60_000, Unit: "ms", Scale: "log", TakesEffect: Now, FlinkOption: "execution.buffer-timeout.interval",
 			Label: Text{"Buffer timeout", "缓冲超时"},

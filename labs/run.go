@@ -14,6 +14,7 @@ import (
 	"weir/engine/job"
 	"weir/engine/keygroup"
 	"weir/engine/metric"
+	"weir/engine/network"
 	"weir/engine/task"
 	"weir/engine/trace"
 )
@@ -44,6 +45,7 @@ type engineJob interface {
 	Apply(task.Settings) error
 	Restart(job.Graph, task.Settings) error
 	TriggerCheckpoint() (int64, error)
+	Inject(f network.Fault, from, to int) error
 	Stop() (path string, err error)
 	// Close cancels the job, waits for its end and removes what it kept.
 	Close()
@@ -66,8 +68,11 @@ type Run struct {
 	done chan struct{} // the job has ended for good
 	over sync.WaitGroup
 
+	frames *network.FrameTap // nil where the lab has no panel for it
+
 	mu         sync.Mutex
 	job        engineJob
+	probes     *probes // of the running job
 	values     Values
 	version    int64
 	changes    []KnobChange
@@ -107,6 +112,11 @@ func startRun(o StartOptions, start func(job.Graph, task.Settings, job.Options) 
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	if slices.Contains(l.Panels, "sequence") {
+		r.frames = network.NewFrameTap()
+		r.frames.SetOn(true)
+		r.evidence.tap = r.frames
+	}
 	if r.dir == "" && values.String("checkpointStorage") == "file" {
 		if r.dir, err = os.MkdirTemp("", "weir-checkpoints-"); err != nil {
 			return nil, fmt.Errorf("no folder for checkpoints: %w: give one, or checkpointStorage=memory", err)
@@ -135,7 +145,8 @@ func (l *Lab) Values(given map[string]any, in *Input) (Values, error) {
 
 // startJob starts a job and has its end watched. r.mu is held, or nobody else knows r yet.
 func (r *Run) startJob(v Values, restore string) error {
-	g, err := r.lab.build(v, r.input)
+	p := &probes{}
+	g, err := r.lab.build(v, r.input, p)
 	if err != nil {
 		return err
 	}
@@ -144,11 +155,11 @@ func (r *Run) startJob(v Values, restore string) error {
 		// The checkpoints of a job that started empty do not belong to the earlier ones.
 		dir = filepath.Join(dir, fmt.Sprintf("job-%d", r.jobs+1))
 	}
-	j, err := r.start(g, v.Settings(), job.Options{Lab: r.lab.ID, CheckpointDir: dir, RestorePath: restore, Tracer: r.tracer, Logger: r.log})
+	j, err := r.start(g, v.Settings(), job.Options{Lab: r.lab.ID, CheckpointDir: dir, RestorePath: restore, Tracer: r.tracer, Frames: r.frames, Logger: r.log})
 	if err != nil {
 		return err
 	}
-	r.job = j
+	r.job, r.probes = j, p
 	r.jobs++
 	r.over.Go(func() { r.await(j) })
 	return nil
@@ -339,12 +350,15 @@ func (r *Run) unlocked(step func() error) error {
 
 // restart stops the job with a checkpoint and starts it from there. r.mu is held.
 func (r *Run) restart(v Values) error {
-	g, err := r.lab.build(v, r.input)
+	p := &probes{}
+	g, err := r.lab.build(v, r.input, p)
 	if err != nil {
 		return err
 	}
 	j := r.job
-	err = r.unlocked(func() error { return j.Restart(g, v.Settings()) })
+	if err = r.unlocked(func() error { return j.Restart(g, v.Settings()) }); err == nil {
+		r.probes = p
+	}
 	return r.afterRestart(j, err)
 }
 
@@ -366,7 +380,7 @@ func (r *Run) afterRestart(j engineJob, err error) error {
 // startAnew ends the job and starts another one without its state. r.mu is held.
 func (r *Run) startAnew(v Values) error {
 	// A graph that cannot be built must not cost the running job.
-	if _, err := r.lab.build(v, r.input); err != nil {
+	if _, err := r.lab.build(v, r.input, &probes{}); err != nil {
 		return err
 	}
 	old := r.job
@@ -374,6 +388,9 @@ func (r *Run) startAnew(v Values) error {
 		old.Close()
 		return nil
 	})
+	if r.frames != nil {
+		r.frames.Reset()
+	}
 	offset := r.offsetMs
 	r.offsetMs += old.Snapshot().TimeMs
 	if r.closed {
@@ -387,64 +404,6 @@ func (r *Run) startAnew(v Values) error {
 		return err
 	}
 	return nil
-}
-
-// ActionError says what an action was given and what it wants.
-type ActionError struct{ Field, Reason string }
-
-func (e *ActionError) Error() string { return e.Field + ": " + e.Reason }
-
-// Actions are the names that Action knows.
-var Actions = []string{"checkpoint", "stop", "restart", "rescale"}
-
-// Action acts on the job:
-//
-//   - checkpoint triggers one and returns {"id"};
-//   - stop ends the job with a last checkpoint and returns its {"path"};
-//   - restart stops with a checkpoint and restores from it;
-//   - rescale {"parallelism": n} does so with another parallelism.
-func (r *Run) Action(name string, args map[string]any) (any, error) {
-	r.mu.Lock()
-	if err := r.ready(); err != nil {
-		r.mu.Unlock()
-		return nil, err
-	}
-	switch name {
-	case "checkpoint":
-		j := r.job
-		r.mu.Unlock()
-		id, err := j.TriggerCheckpoint()
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{"id": id}, nil
-	case "stop":
-		r.mu.Unlock()
-		path, err := r.Stop()
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{"path": path}, nil
-	case "restart":
-		defer r.mu.Unlock()
-		return nil, r.restart(r.values)
-	case "rescale":
-		r.mu.Unlock()
-		p, ok := args["parallelism"]
-		if !ok {
-			return nil, &ActionError{"parallelism", `missing: give {"parallelism": N}`}
-		}
-		version, err := r.Set(map[string]any{"parallelism": p})
-		if err != nil {
-			return nil, err
-		}
-		return map[string]any{"version": version}, nil
-	}
-	r.mu.Unlock()
-	if near := Nearest(name, Actions); len(near) > 0 {
-		return nil, &ActionError{"action", fmt.Sprintf("%q is unknown: did you mean %s?", name, near[0])}
-	}
-	return nil, &ActionError{"action", fmt.Sprintf("%q is unknown: there are %v", name, Actions)}
 }
 
 // Stop ends the job with a last checkpoint and returns where that is. The readings stay.

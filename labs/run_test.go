@@ -2,6 +2,7 @@ package labs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"weir/engine/job"
 	"weir/engine/metric"
+	"weir/engine/network"
 	"weir/engine/task"
 )
 
@@ -64,6 +66,11 @@ func (f *fakeJob) Restart(_ job.Graph, s task.Settings) error {
 		}
 	}
 	f.settings = s
+	return nil
+}
+
+func (f *fakeJob) Inject(kind network.Fault, from, to int) error {
+	f.ask(fmt.Sprintf("%s %d %d", kind, from, to))
 	return nil
 }
 

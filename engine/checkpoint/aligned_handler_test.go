@@ -18,7 +18,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // what the handler knows.
 func TestAlignedScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/aligned", func(t *testing.T, path string) {
-		var h *AlignedHandler
+		var h *BarrierHandler
 		var fired, aborted []string
 		now := epoch
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -35,7 +35,7 @@ func TestAlignedScripts(t *testing.T) {
 			var actions []Action
 			switch d.Cmd {
 			case "new":
-				h, fired, aborted, now = NewAlignedHandler(n), nil, nil, epoch
+				h, fired, aborted, now = NewBarrierHandler(n), nil, nil, epoch
 			case "barrier":
 				created := now
 				if d.HasArg("age") {
@@ -78,10 +78,10 @@ func TestAlignedScripts(t *testing.T) {
 
 // TestAlignedChannelOutOfRange: a channel that is not there changes nothing.
 func TestAlignedChannelOutOfRange(t *testing.T) {
-	h := NewAlignedHandler(2)
+	h := NewBarrierHandler(2)
 	before := h.String()
 	for _, ch := range []int{-1, 2} {
-		if a := h.Barrier(ch, serde.CheckpointBarrier{ID: 1}, epoch); len(a) != 0 {
+		if a := h.Barrier(ch, serde.CheckpointBarrier{ID: 1, Options: serde.AlignedOptions()}, epoch); len(a) != 0 {
 			t.Errorf("barrier on channel %d: %v", ch, a)
 		}
 		if a := h.EndOfPartition(ch, epoch); len(a) != 0 {
@@ -129,7 +129,7 @@ func TestAlignedRandomHistories(t *testing.T) {
 			}
 			queues[c] = append(queues[c], item{'e', 0})
 		}
-		h := NewAlignedHandler(channels)
+		h := NewBarrierHandler(channels)
 		ended := make([]bool, channels)
 		highest := make([]int64, channels) // epoch of the newest record read
 		blocked := make([]bool, channels)
@@ -161,7 +161,7 @@ func TestAlignedRandomHistories(t *testing.T) {
 			case 'b':
 				// An aligned barrier stops its producer until it is resumed.
 				blocked[c] = true
-				actions = h.Barrier(c, serde.CheckpointBarrier{ID: it.n}, epoch)
+				actions = h.Barrier(c, serde.CheckpointBarrier{ID: it.n, Options: serde.AlignedOptions()}, epoch)
 			case 'c':
 				actions = h.Cancel(c, it.n, epoch)
 			case 'e':
@@ -208,12 +208,12 @@ func TestAlignedRandomHistories(t *testing.T) {
 
 // TestAlignedAllocations: reading a checkpoint's barriers allocates nothing once the answer's slice has grown.
 func TestAlignedAllocations(t *testing.T) {
-	h := NewAlignedHandler(4)
+	h := NewBarrierHandler(4)
 	id := int64(0)
 	if n := testing.AllocsPerRun(100, func() {
 		id++
 		for c := range 4 {
-			h.Barrier(c, serde.CheckpointBarrier{ID: id}, epoch)
+			h.Barrier(c, serde.CheckpointBarrier{ID: id, Options: serde.AlignedOptions()}, epoch)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations a checkpoint, expected 0", n)

@@ -13,6 +13,10 @@ type Assignment struct {
 	MaxParallelism int
 	// Subtasks has one entry a new subtask, never nil.
 	Subtasks []*TaskState
+	// Finished is set when every subtask of the checkpoint had ended: the vertex has nothing left to do.
+	Finished bool
+
+	old []*TaskState // by old subtask; nil for a vertex that the checkpoint does not have
 }
 
 // Assign deals the state of a vertex in a checkpoint to the subtasks of its new parallelism, as Flink's
@@ -46,7 +50,10 @@ func Assign(c *Completed, vertex string, parallelism, maxParallelism int) (*Assi
 		}
 		old[i] = s
 	}
-	a := &Assignment{MaxParallelism: v.MaxParallelism}
+	a := &Assignment{MaxParallelism: v.MaxParallelism, old: old, Finished: true}
+	for _, s := range v.Subtasks {
+		a.Finished = a.Finished && s.Finished
+	}
 	a.fill(parallelism)
 	for _, name := range operatorNames(old) {
 		if err := a.operator(name, old); err != nil {
@@ -107,6 +114,7 @@ func operatorNames(old []*TaskState) []string {
 // operator deals the state of one operator.
 func (a *Assignment) operator(name string, old []*TaskState) error {
 	lists := make([][][]byte, len(old))
+	named := make([][]NamedState, len(old))
 	from := make(map[int]int) // key group -> old subtask
 	for i, s := range old {
 		op := s.Operators[name]
@@ -114,6 +122,7 @@ func (a *Assignment) operator(name string, old []*TaskState) error {
 			continue
 		}
 		lists[i] = op.Splits
+		named[i] = op.Named
 		for _, g := range op.Keyed {
 			if g.KeyGroup < 0 || g.KeyGroup >= a.MaxParallelism {
 				return fmt.Errorf("key group %d, expected 0 to %d", g.KeyGroup, a.MaxParallelism-1)
@@ -126,11 +135,19 @@ func (a *Assignment) operator(name string, old []*TaskState) error {
 			to.Keyed = append(to.Keyed, g)
 		}
 	}
-	dealt, _ := dealSplits(lists, len(a.Subtasks), 0)
+	dealt, next := dealSplits(lists, len(a.Subtasks), 0)
 	for i, splits := range dealt {
 		if len(splits) > 0 {
 			a.of(i, name).Splits = splits
 		}
+	}
+	for i, states := range dealNamed(named, len(a.Subtasks), next) {
+		if len(states) > 0 {
+			a.of(i, name).Named = states
+		}
+	}
+	if err := a.incremental(name, old); err != nil {
+		return err
 	}
 	for _, s := range a.Subtasks {
 		if op := s.Operators[name]; op != nil {
@@ -148,6 +165,11 @@ func dealSplits[T any](lists [][]T, parallelism, start int) (dealt [][]T, next i
 	if len(lists) == parallelism {
 		return lists, start
 	}
+	return dealInTurn(lists, parallelism, start)
+}
+
+// dealInTurn is dealSplits where the parallelism has changed.
+func dealInTurn[T any](lists [][]T, parallelism, start int) (dealt [][]T, next int) {
 	var all []T
 	for _, l := range lists {
 		all = append(all, l...)

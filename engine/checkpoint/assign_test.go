@@ -1,11 +1,8 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,64 +29,6 @@ func stored(t *testing.T, maxParallelism int, states ...*TaskState) *Completed {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// TestAssignGoldenSplits compares the dealing of split state with what Flink answers, for each case of the golden file that
-// has such states.
-func TestAssignGoldenSplits(t *testing.T) {
-	b, err := os.ReadFile("../../testdata/golden/operator_state_repartition.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Cases []struct {
-			Note           string
-			OldParallelism int
-			NewParallelism int
-			States         []struct {
-				Name, Mode string
-				Sizes      []int
-			}
-			SplitOrder []string
-			Result     []map[string][][2]int
-		}
-	}
-	if err := json.Unmarshal(b, &golden); err != nil {
-		t.Fatal(err)
-	}
-	compared := 0
-	for i, c := range golden.Cases {
-		start := 0
-		for _, name := range c.SplitOrder {
-			k := slices.IndexFunc(c.States, func(s struct {
-				Name, Mode string
-				Sizes      []int
-			}) bool {
-				return s.Name == name && s.Mode == "SPLIT_DISTRIBUTE"
-			})
-			if k < 0 {
-				t.Fatalf("case %d: no split state %q", i, name)
-			}
-			lists := make([][][2]int, c.OldParallelism)
-			for sub, n := range c.States[k].Sizes {
-				for e := range n {
-					lists[sub] = append(lists[sub], [2]int{sub, e})
-				}
-			}
-			var dealt [][][2]int
-			dealt, start = dealSplits(lists, c.NewParallelism, start)
-			for sub := range c.NewParallelism {
-				want, have := c.Result[sub][name], dealt[sub]
-				if len(want)+len(have) > 0 && !slices.Equal(want, have) {
-					t.Errorf("case %d (%s): state %q of new subtask %d: %v, expected %v", i, c.Note, name, sub, have, want)
-				}
-			}
-			compared++
-		}
-	}
-	if compared < 60 {
-		t.Errorf("only %d states compared", compared)
-	}
 }
 
 // TestAssignSplitsStay: with the parallelism unchanged split state stays where it was, however uneven.

@@ -62,6 +62,7 @@ type Ack struct {
 	// In ns: from the trigger to the first barrier; from the first barrier to the last; the snapshot on the task's own
 	// goroutine; the write beside it.
 	StartDelayNs, AlignmentNs, SyncNs, AsyncNs int64
-	// ProcessedBytes were read during the alignment, PersistedBytes are data in flight that was stored.
+	// ProcessedBytes were read during the alignment, PersistedBytes are data in flight that was stored: they are part of
+	// the Handle's bytes.
 	ProcessedBytes, PersistedBytes int64
 }

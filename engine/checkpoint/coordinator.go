@@ -17,6 +17,10 @@ type Config struct {
 	ToleratedFailures int
 	// Retained is how many completed checkpoints are kept; at least 1.
 	Retained int
+	// Unaligned lets barriers overtake data in flight; savepoints, and the checkpoint that a job stops with, are aligned all
+	// the same. With an AlignedTimeout above 0 a checkpoint is aligned until so long after its trigger.
+	Unaligned      bool
+	AlignedTimeout time.Duration
 }
 
 // CoordinatedVertex is what the coordinator knows of a vertex.

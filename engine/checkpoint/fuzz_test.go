@@ -60,6 +60,9 @@ func FuzzState(f *testing.F) {
 		writeState(&b, sampleState(i))
 		f.Add(b.Bytes())
 	}
+	var rich bytes.Buffer
+	writeState(&rich, richState())
+	f.Add(rich.Bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, restate(b)} {
 			s, err := parseState(in)

@@ -146,7 +146,7 @@ func metadataBody(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("malformed: checksum %q, expected 8 hexadecimal digits", fields[3])
 	}
-	body = b[len(line)+1:]
+	body := b[len(line)+1:]
 	if int64(len(body)) < length {
 		return nil, fmt.Errorf("truncated: %d bytes after the first line, expected %d", len(body), length)
 	}

@@ -34,7 +34,7 @@ func (c *Coordinator) trigger(r request, now time.Time) []Command {
 	c.history = append([]*metric.Checkpoint{p.record}, c.history[:min(len(c.history), maxHistory-1)]...)
 
 	first := Command{Kind: TriggerSources, ID: r.id, Stop: r.stop}
-	first.Barrier = serde.CheckpointBarrier{ID: r.id, Timestamp: p.completed.TimestampMs, Options: serde.AlignedOptions()}
+	first.Barrier = serde.CheckpointBarrier{ID: r.id, Timestamp: p.completed.TimestampMs, Options: c.options(r)}
 	if r.typ == TypeSavepoint {
 		first.Barrier.Options.Type = serde.Savepoint
 	}
@@ -51,6 +51,17 @@ func (c *Coordinator) trigger(r request, now time.Time) []Command {
 	}
 	cmds[0] = first
 	return cmds
+}
+
+// options are how the barriers of a checkpoint behave.
+func (c *Coordinator) options(r request) serde.CheckpointOptions {
+	switch {
+	case !c.cfg.Unaligned || r.stop || r.typ == TypeSavepoint:
+		return serde.AlignedOptions()
+	case c.cfg.AlignedTimeout > 0:
+		return serde.TimeoutableOptions(c.cfg.AlignedTimeout.Milliseconds())
+	}
+	return serde.UnalignedOptions()
 }
 
 // takeFinished lets a task that has ended have its part in the pending checkpoint.

@@ -14,13 +14,16 @@ import (
 //
 //	"WEIRSTAT" | version u16 | operators u32
 //	  each: name length u16, name | splits u32, each: length u32, bytes | key groups u32, each: group u32, length u32, bytes
+//	    in version 3 also: named states u32, each as in writeNamed | incremental states u32, each as in writeIncremental
+//	input channels u32, then output subpartitions u32 (both from version 2 on, that of a state with data in flight)
+//	  each: index u32 | buffers u32, each: length u32, bytes
 //	CRC-32C of all before it u32
 //
 // Numbers are big-endian. The metadata keeps the length and the checksum too, so that a torn file is found before it is
 // read.
 const (
 	stateMagic   = "WEIRSTAT"
-	stateVersion = 1
+	stateVersion = 3
 	// maxStateFile bounds what a restore reads into memory for one subtask.
 	maxStateFile = 16 << 30
 )
@@ -58,11 +61,31 @@ func (w *stateWriter) chunk(b []byte) {
 	w.bytes(b)
 }
 
+func (w *stateWriter) channels(list []ChannelState) {
+	w.u32(len(list))
+	for _, c := range list {
+		w.u32(c.Channel)
+		w.u32(len(c.Buffers))
+		for _, b := range c.Buffers {
+			w.chunk(b)
+		}
+	}
+}
+
 // writeState writes s and returns the length and the checksum of what it wrote, trailer included and excluded.
 func writeState(to io.Writer, s *TaskState) (n int64, checksum uint32, err error) {
 	w := &stateWriter{w: bufio.NewWriterSize(to, 64<<10), sum: crc32.New(castagnoli)}
 	w.bytes([]byte(stateMagic))
-	w.bytes([]byte{0, stateVersion})
+	version := byte(1)
+	if len(s.Inputs)+len(s.Outputs) > 0 {
+		version = 2
+	}
+	for _, op := range s.Operators {
+		if op != nil && len(op.Named)+len(op.Incremental) > 0 {
+			version = 3
+		}
+	}
+	w.bytes([]byte{0, version})
 	names := make([]string, 0, len(s.Operators))
 	for name := range s.Operators {
 		names = append(names, name)
@@ -88,6 +111,14 @@ func writeState(to io.Writer, s *TaskState) (n int64, checksum uint32, err error
 			w.u32(g.KeyGroup)
 			w.chunk(g.Data)
 		}
+		if version >= 3 {
+			w.named(op.Named)
+			w.incremental(op.Incremental)
+		}
+	}
+	if version >= 2 {
+		w.channels(s.Inputs)
+		w.channels(s.Outputs)
 	}
 	checksum = w.sum.Sum32()
 	w.u32(int(checksum))
@@ -134,14 +165,30 @@ func (r *stateReader) count(size int, what string) int {
 	return n
 }
 
+func (r *stateReader) channels(what string) []ChannelState {
+	var list []ChannelState
+	for range r.count(8, what) {
+		c := ChannelState{Channel: r.u32(what)}
+		if n := r.count(4, "buffers"); n > 0 {
+			c.Buffers = make([][]byte, n)
+			for i := range c.Buffers {
+				c.Buffers[i] = r.take(r.u32("a buffer"), "a buffer")
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
 // parseState reads a state file. The result's slices are views of b.
 func parseState(b []byte) (*TaskState, error) {
 	head := len(stateMagic) + 2
 	if len(b) < head || string(b[:len(stateMagic)]) != stateMagic {
 		return nil, fmt.Errorf("not a state file: expected it to begin with %q", stateMagic)
 	}
-	if v := binary.BigEndian.Uint16(b[len(stateMagic):]); v != stateVersion {
-		return nil, fmt.Errorf("state file of version %d, expected version %d", v, stateVersion)
+	version := binary.BigEndian.Uint16(b[len(stateMagic):])
+	if version < 1 || version > stateVersion {
+		return nil, fmt.Errorf("state file of version %d, expected version 1 to %d", version, stateVersion)
 	}
 	if len(b) < head+8 {
 		return nil, fmt.Errorf("truncated: %d bytes, expected at least %d", len(b), head+8)
@@ -171,6 +218,10 @@ func parseState(b []byte) (*TaskState, error) {
 				op.Keyed[i] = KeyGroupState{KeyGroup: g, Data: r.take(r.u32("a key group"), "a key group")}
 			}
 		}
+		if version >= 3 {
+			op.Named = r.named()
+			op.Incremental = r.incremental()
+		}
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -178,6 +229,10 @@ func parseState(b []byte) (*TaskState, error) {
 			return nil, fmt.Errorf("operator %q is there twice", name)
 		}
 		s.Operators[name] = op
+	}
+	if version >= 2 {
+		s.Inputs = r.channels("input channels")
+		s.Outputs = r.channels("output subpartitions")
 	}
 	if r.err == nil && len(r.b) > 0 {
 		r.err = fmt.Errorf("%d bytes too many at the end", len(r.b))

@@ -48,8 +48,9 @@ type framesHeader struct {
 func NettyFrames(data []byte) (Report, error) {
 	var h framesHeader
 	return replay(data, &h, func(c *framesCase) error {
-		if got := h.FrameHeaderLength + h.BufferResponseMessageHeaderLength; got != network.BufferHeaderLength {
-			return fmt.Errorf("the file's header lengths sum to %d, the engine's to %d", got, network.BufferHeaderLength)
+		got := [2]int{network.FrameHeaderLength, network.BufferMessageHeaderLength}
+		if want := [2]int{h.FrameHeaderLength, h.BufferResponseMessageHeaderLength}; got != want {
+			return differs("the length of the frame header and of a buffer's", got, want)
 		}
 		return c.check(h.Magic)
 	})

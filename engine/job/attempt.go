@@ -20,14 +20,18 @@ type attempt struct {
 	number   int
 	graph    *Graph
 	settings task.Settings
-	groups   int // max parallelism
+	sizes    map[string]vertexSize
 	tms      []*taskManager
 	runners  []*runner // in the order of the graph
 	restored *checkpoint.Completed
-	started  int64 // ns
+	inFlight map[string]*checkpoint.Recovery // by producing vertex
+	// recovering is how many tasks read data in flight of the checkpoint first.
+	recovering int
+	started    int64 // ns
 
 	mu     sync.Mutex
 	failed error // a reason that no task has
+	first  error // the failure of a task that came before the others
 
 	quit     chan struct{} // ends blocking waits of the tasks
 	quitOnce sync.Once
@@ -43,36 +47,72 @@ type runner struct {
 	remote   []*network.RemoteChannel // by channel; nil where it is local
 	local    []*network.LocalChannel
 	from     []network.PartitionID // by channel
+	inputs   []endpoint            // by channel
 	readings *readings
 	done     chan struct{}
 	err      error
 }
 
-// maxParallelism is the knob's value, or what follows from the parallelism, or what a checkpoint was made with.
-func maxParallelism(s *task.Settings, restored *checkpoint.Completed) int {
-	if s.MaxParallelism > 0 {
-		return s.MaxParallelism
+// vertexSize is how many subtasks and key groups a vertex has.
+type vertexSize struct{ parallelism, groups int }
+
+// sizeOf is the size of a vertex: its parallelism, or the job's; as max parallelism the knob's value, or what a checkpoint
+// was made with, or what follows from the parallelism.
+func sizeOf(v *Vertex, s *task.Settings, restored *checkpoint.Completed) (vertexSize, error) {
+	size := vertexSize{parallelism: v.Parallelism, groups: s.MaxParallelism}
+	if size.parallelism == 0 {
+		size.parallelism = s.Parallelism
 	}
-	if restored != nil && len(restored.Vertices) > 0 {
-		return restored.Vertices[0].MaxParallelism
+	if err := keygroup.CheckParallelism(size.parallelism); err != nil {
+		return size, fmt.Errorf("vertex %q: %w", v.ID, err)
 	}
-	return keygroup.DefaultMaxParallelism(s.Parallelism)
+	if size.groups == 0 && restored != nil {
+		if old, ok := restored.Vertex(v.ID); ok {
+			size.groups = old.MaxParallelism
+		}
+	}
+	if size.groups == 0 {
+		size.groups = keygroup.DefaultMaxParallelism(size.parallelism)
+	}
+	if size.parallelism > size.groups {
+		return size, fmt.Errorf("vertex %q: parallelism %d is above the max parallelism %d", v.ID, size.parallelism, size.groups)
+	}
+	return size, nil
+}
+
+// measure finds the size of every vertex.
+func (a *attempt) measure() error {
+	a.sizes = make(map[string]vertexSize, len(a.graph.Vertices))
+	for i := range a.graph.Vertices {
+		v := &a.graph.Vertices[i]
+		size, err := sizeOf(v, &a.settings, a.restored)
+		if err != nil {
+			return err
+		}
+		a.sizes[v.ID] = size
+	}
+	for _, e := range a.graph.Edges {
+		if from, to := a.sizes[e.From].parallelism, a.sizes[e.To].parallelism; e.Exchange == Forward && from != to {
+			return fmt.Errorf("edge %s -> %s: forward does not allow a change of parallelism, from %d to %d: use rescale, rebalance or broadcast", e.From, e.To, from, to)
+		}
+	}
+	return nil
 }
 
 // newAttempt builds all tasks and joins them; nothing runs yet. When it fails nothing is left.
 func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Completed, o *Options, log logger) (_ *attempt, err error) {
-	if err := keygroup.CheckParallelism(s.Parallelism); err != nil {
+	a := &attempt{number: number, graph: g, settings: s, restored: restored, started: nowNs(), quit: make(chan struct{})}
+	if err := checkMode(&s); err != nil {
 		return nil, err
 	}
-	a := &attempt{number: number, graph: g, settings: s, restored: restored, started: nowNs(), groups: maxParallelism(&s, restored), quit: make(chan struct{})}
+	if err := a.measure(); err != nil {
+		return nil, err
+	}
 	states, err := a.assign()
 	if err != nil {
 		return nil, err
 	}
-	if s.Parallelism > a.groups {
-		return nil, fmt.Errorf("parallelism %d is above the max parallelism %d", s.Parallelism, a.groups)
-	}
-	if a.tms, err = startTaskManagers(g, &s, o.Tracer, log); err != nil {
+	if a.tms, err = startTaskManagers(g, &s, o, log); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -81,7 +121,7 @@ func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Comp
 		}
 	}()
 	for i := range g.Vertices {
-		for sub := range s.Parallelism {
+		for sub := range a.sizes[g.Vertices[i].ID].parallelism {
 			r, err := a.newRunner(&g.Vertices[i], sub, states, o, log)
 			if err != nil {
 				return nil, fmt.Errorf("%s %d: %w", g.Vertices[i].ID, sub, err)
@@ -98,8 +138,13 @@ func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Comp
 }
 
 // taskManagerOf spreads the subtasks of each vertex, so that subtasks of one index share a task manager, as slot sharing
-// does in Flink.
-func (a *attempt) taskManagerOf(subtask int) *taskManager { return a.tms[subtask%len(a.tms)] }
+// does in Flink, unless the vertex says where it runs.
+func (a *attempt) taskManagerOf(v *Vertex, subtask int) *taskManager {
+	if v.TaskManager > 0 {
+		subtask = v.TaskManager - 1
+	}
+	return a.tms[subtask%len(a.tms)]
+}
 
 func (a *attempt) partitionID(vertex string, subtask int) network.PartitionID {
 	return network.PartitionID{Vertex: vertex, Subtask: subtask, Attempt: a.number}
@@ -108,17 +153,18 @@ func (a *attempt) partitionID(vertex string, subtask int) network.PartitionID {
 // newRunner makes one task, with its pools and its partition.
 func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.TaskState, o *Options, log logger) (*runner, error) {
 	s := &a.settings
-	keys, err := keygroup.RangeFor(a.groups, s.Parallelism, sub)
+	size := a.sizes[v.ID]
+	keys, err := keygroup.RangeFor(size.groups, size.parallelism, sub)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{vertex: v, tm: a.taskManagerOf(sub), done: make(chan struct{})}
+	r := &runner{vertex: v, tm: a.taskManagerOf(v, sub), done: make(chan struct{})}
 	mailbox := task.NewMailbox()
 	times := metric.NewTaskTimes()
 	c := task.Config{
 		Vertex: v.ID, TaskManager: r.tm.id, Source: v.Source, Operators: v.Operators, Mailbox: mailbox, Times: times,
 		Tracer: o.Tracer, Logger: log,
-		Context: task.Context{Vertex: v.ID, Index: sub, Parallelism: s.Parallelism, MaxParallelism: a.groups, KeyGroups: keys, Settings: s},
+		Context: task.Context{Vertex: v.ID, Index: sub, Parallelism: size.parallelism, MaxParallelism: size.groups, KeyGroups: keys, Settings: s},
 	}
 	if st := states[v.ID]; st != nil {
 		c.Restore = st[sub]
@@ -130,15 +176,20 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 		}
 	}
 	if e := a.graph.input(v.ID); e != nil {
-		n := a.inputs(e)
+		n := len(a.inputs(e, sub))
 		c.Input = e.Schema
 		_, required, maximum := memory.GateSizing{Channels: n, BuffersPerChannel: s.ExclusiveBuffers, FloatingPerGate: s.FloatingBuffers}.Split()
+		if a.noCredit() { // as before Flink 1.5: all buffers are in the gate's pool
+			required, maximum = n, n*s.ExclusiveBuffers+s.FloatingBuffers
+			maximum = max(required, maximum)
+		}
 		r.gatePool, err = r.tm.memory.CreateLocalPool(memory.PoolOptions{Owner: name + " in", Required: required, Max: maximum})
 		if err != nil {
 			a.abandon(r)
 			return nil, err
 		}
 		c.Gate = network.NewGate(n, r.gatePool, mailbox.Wake)
+		c.Recovery = a.recoverInput(e, sub)
 		c.Local = make([]bool, n)
 	}
 	r.Task = task.New(c)
@@ -148,10 +199,8 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 
 func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, mailbox *task.Mailbox, times *metric.TaskTimes, o *Options) (err error) {
 	s := &a.settings
-	n, route := 1, []uint16(nil)
-	if e.Exchange == Hash {
-		n, route = s.Parallelism, keygroup.Table(a.groups, s.Parallelism)
-	}
+	consumers := a.sizes[e.To]
+	n := e.Exchange.subpartitions(c.Context.Index, a.sizes[e.From].parallelism, consumers.parallelism)
 	required, maximum := memory.PartitionSizing{Type: memory.PipelinedBounded, Subpartitions: n, BuffersPerChannel: s.ExclusiveBuffers, FloatingPerGate: s.FloatingBuffers}.Pool()
 	r.pool, err = r.tm.memory.CreateLocalPool(memory.PoolOptions{Owner: name + " out", Required: required, Max: maximum, Subpartitions: n,
 		MaxBuffersPerSubpartition: s.MaxBuffersPerSubpartition, MaxOverdraft: s.OverdraftBuffers})
@@ -171,18 +220,20 @@ func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, 
 		start = task.DebloatConfigOf(s).Start
 	}
 	c.Partition = network.NewResultPartition(a.partitionID(e.From, c.Context.Index), n, r.pool, start)
+	if err := a.recoverOutput(c.Partition, e, c.Context.Index, r.tm.memory.SegmentBytes()); err != nil {
+		return err
+	}
+	_, c.UnalignedOutput = e.Exchange.unaligned()
 	r.tm.partitions.Register(c.Partition)
-	c.Writer = network.NewRecordWriter(c.Partition, network.WriterOptions{Schema: e.Schema, Route: route, Tracer: o.Tracer, Thread: name,
-		Hard: hardTimer{times}, Quit: a.quit})
+	w := network.WriterOptions{Schema: e.Schema, Tracer: o.Tracer, Thread: name, Hard: &hardTimer{times: times, runner: r}, Quit: a.quit}
+	e.Exchange.deal(&w, s, e.From, c.Context.Index, n, consumers.groups)
+	c.Writer = network.NewRecordWriter(c.Partition, w)
 	return nil
 }
 
-// inputs is the number of channels of a gate.
-func (a *attempt) inputs(e *Edge) int {
-	if e.Exchange == Forward {
-		return 1
-	}
-	return a.settings.Parallelism
+// inputs are what the channels of a gate read.
+func (a *attempt) inputs(e *Edge, subtask int) []endpoint {
+	return e.Exchange.inputs(subtask, a.sizes[e.From].parallelism, a.sizes[e.To].parallelism)
 }
 
 // connect opens the channels of a task's gate.
@@ -191,17 +242,14 @@ func (a *attempt) connect(r *runner) error {
 		return nil
 	}
 	e := a.graph.input(r.vertex.ID)
-	sub := r.Context.Index
-	n := a.inputs(e)
+	r.inputs = a.inputs(e, r.Context.Index)
+	n := len(r.inputs)
 	r.remote, r.local, r.from = make([]*network.RemoteChannel, n), make([]*network.LocalChannel, n), make([]network.PartitionID, n)
-	for i := range n {
-		producer, subpartition := i, sub
-		if e.Exchange == Forward {
-			producer, subpartition = sub, 0
-		}
+	for i, in := range r.inputs {
+		producer, subpartition := in.producer, in.subpartition
 		id := a.partitionID(e.From, producer)
 		r.from[i] = id
-		tm := a.taskManagerOf(producer)
+		tm := a.taskManagerOf(a.graph.vertex(e.From), producer)
 		if tm == r.tm {
 			c, err := network.NewLocalChannel(r.Gate, i, tm.partitions, id, subpartition)
 			if err != nil {
@@ -212,7 +260,7 @@ func (a *attempt) connect(r *runner) error {
 			r.Gate.SetChannel(c)
 			continue
 		}
-		c := network.NewRemoteChannel(network.RemoteChannelOptions{Index: i, Gate: r.Gate, Global: r.tm.memory, ExclusiveBuffers: a.settings.ExclusiveBuffers,
+		c := network.NewRemoteChannel(network.RemoteChannelOptions{Index: i, Gate: r.Gate, Global: r.tm.memory, ExclusiveBuffers: a.exclusive(), NoCredit: a.noCredit(),
 			Partition: id, Subpartition: subpartition, Addr: tm.connections.Addr(), Connections: r.tm.connections, Tracer: r.Tracer, Thread: r.Name()})
 		r.remote[i] = c
 		r.Gate.SetChannel(c)
@@ -250,6 +298,7 @@ func (a *attempt) start(ended func(*runner)) {
 	for _, r := range a.runners {
 		go func() {
 			r.err = r.Run()
+			a.note(r.err)
 			close(r.done)
 			ended(r)
 		}()
@@ -266,22 +315,50 @@ func (a *attempt) cancel() {
 
 // wait returns when every task has ended: nil, the first failure, or task.ErrCanceled.
 func (a *attempt) wait() error {
-	var canceled, failed error
+	var canceled error
 	for _, r := range a.runners {
 		<-r.done
-		switch {
-		case r.err == nil:
-		case errors.Is(r.err, task.ErrCanceled), errors.Is(r.err, memory.ErrQuit):
+		if isCanceled(r.err) {
 			canceled = task.ErrCanceled
-		case failed == nil:
-			failed = r.err
 		}
 	}
-	if failed != nil {
-		return failed
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.first != nil {
+		return a.first
 	}
 	return canceled
 }
+
+func isCanceled(err error) bool {
+	return errors.Is(err, task.ErrCanceled) || errors.Is(err, memory.ErrQuit)
+}
+
+// note keeps the first failure in time: those behind it may be its consequences.
+func (a *attempt) note(err error) {
+	if err == nil || isCanceled(err) {
+		return
+	}
+	a.mu.Lock()
+	if a.first == nil {
+		a.first = err
+	}
+	a.mu.Unlock()
+}
+
+// noCredit says that data flows without credit; channels then have no buffers of their own.
+func (a *attempt) noCredit() bool { return a.settings.FlowControl == "tcp" }
+
+// exclusive is the number of buffers that each remote channel has of its own.
+func (a *attempt) exclusive() int {
+	if a.noCredit() {
+		return 0
+	}
+	return a.settings.ExclusiveBuffers
+}
+
+// wire joins the task managers.
+func (a *attempt) wire() *network.Wire { return a.tms[0].wire }
 
 // release gives everything back: channels first, so that the producers' queues empty, then partitions, then memory.
 func (a *attempt) release(log logger) {
@@ -317,19 +394,27 @@ func (a *attempt) assign() (map[string][]*checkpoint.TaskState, error) {
 	if err := a.restored.CheckVertices(ids); err != nil {
 		return nil, err
 	}
-	states := map[string][]*checkpoint.TaskState{}
+	states, all := map[string][]*checkpoint.TaskState{}, map[string]*checkpoint.Assignment{}
 	for _, id := range ids {
-		dealt, err := checkpoint.Assign(a.restored, id, a.settings.Parallelism, a.settings.MaxParallelism)
+		dealt, err := checkpoint.Assign(a.restored, id, a.sizes[id].parallelism, a.settings.MaxParallelism)
 		if err != nil {
 			return nil, err
 		}
-		states[id] = dealt.Subtasks
+		states[id], all[id] = dealt.Subtasks, dealt
 	}
-	return states, nil
+	return states, a.assignInFlight(all)
 }
 
 // hardTimer times the waits inside a record.
-type hardTimer struct{ times *metric.TaskTimes }
+type hardTimer struct {
+	times  *metric.TaskTimes
+	runner *runner
+}
 
-func (h hardTimer) HardStart() { h.times.HardBackPressured.MarkStart(nowNs()) }
-func (h hardTimer) HardEnd()   { h.times.HardBackPressured.MarkEnd(nowNs()) }
+// HardStart also publishes the task's counters: the record may be long, and be blocked for seconds.
+func (h *hardTimer) HardStart() {
+	h.runner.Publish()
+	h.times.HardBackPressured.MarkStart(nowNs())
+}
+
+func (h *hardTimer) HardEnd() { h.times.HardBackPressured.MarkEnd(nowNs()) }

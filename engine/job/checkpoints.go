@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,6 +23,11 @@ type checkpoints struct {
 	writers sync.WaitGroup
 	done    chan struct{}
 	quit    bool
+	// recovering is how many tasks still read data in flight of the restored checkpoint. Barriers wait for them: held is
+	// the trigger that does.
+	recovering int
+	held       *checkpoint.Command
+	ending     chan struct{} // closed when nobody waits for data in flight any more
 
 	mu   sync.Mutex // guards core, which the snapshot reads too
 	core *checkpoint.Coordinator
@@ -35,17 +41,18 @@ type checkpoints struct {
 func checkpointConfig(s *task.Settings) checkpoint.Config {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	return checkpoint.Config{Interval: ms(s.CheckpointIntervalMs), MinPause: ms(s.MinPauseMs), Timeout: ms(s.CheckpointTimeoutMs),
-		ToleratedFailures: s.ToleratedFailures, Retained: s.RetainedCheckpoints}
+		ToleratedFailures: s.ToleratedFailures, Retained: s.RetainedCheckpoints,
+		Unaligned: s.CheckpointMode == "unaligned", AlignedTimeout: ms(s.AlignedTimeoutMs)}
 }
 
 // coordinate makes the shell of an attempt; run starts it.
 func coordinate(a *attempt, storage checkpoint.Storage, past checkpoint.Past, jobStart time.Time, log logger) *checkpoints {
 	var vertices []checkpoint.CoordinatedVertex
 	for _, v := range a.graph.Vertices {
-		vertices = append(vertices, checkpoint.CoordinatedVertex{ID: v.ID, Parallelism: a.settings.Parallelism, MaxParallelism: a.groups,
+		vertices = append(vertices, checkpoint.CoordinatedVertex{ID: v.ID, Parallelism: a.sizes[v.ID].parallelism, MaxParallelism: a.sizes[v.ID].groups,
 			MaxParallelismDerived: a.settings.MaxParallelism == 0, Source: v.Source != nil})
 	}
-	return &checkpoints{storage: storage, log: log, attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}),
+	return &checkpoints{storage: storage, log: log, attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}), recovering: a.recovering, ending: make(chan struct{}),
 		core: checkpoint.NewCoordinator(checkpointConfig(&a.settings), vertices, past, jobStart, time.Now())}
 }
 
@@ -108,11 +115,13 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 				return core.Failed(cmd.ID, checkpoint.BeginFailed, err, now)
 			}, true
 		}
-		for _, id := range cmd.Tasks {
-			c.attempt.runner(id.Vertex, id.Subtask).TriggerCheckpoint(cmd.Barrier, cmd.Stop)
+		if c.recovering > 0 {
+			c.held = &cmd
+		} else {
+			c.triggerSources(&cmd)
 		}
 	case checkpoint.WriteFinished:
-		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State)
+		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State, nil)
 	case checkpoint.WriteMetadata:
 		err := c.storage.Complete(cmd.Completed)
 		return func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
@@ -125,6 +134,9 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 		c.log.Debug("checkpoint completed", "id", cmd.ID)
 	case checkpoint.NotifyAborted:
 		c.log.Info("checkpoint aborted", "id", cmd.ID, "why", cmd.Detail)
+		if c.held != nil && c.held.ID == cmd.ID {
+			c.held = nil
+		}
 		for _, r := range c.attempt.runners {
 			r.NotifyAborted(cmd.ID, cmd.Stop)
 		}
@@ -145,6 +157,22 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 	return nil, false
 }
 
+func (c *checkpoints) triggerSources(cmd *checkpoint.Command) {
+	for _, id := range cmd.Tasks {
+		c.attempt.runner(id.Vertex, id.Subtask).TriggerCheckpoint(cmd.Barrier, cmd.Stop)
+	}
+}
+
+// Recovered implements task.Listener.
+func (c *checkpoints) Recovered() {
+	c.mailbox.Post(func() {
+		if c.recovering--; c.recovering == 0 && c.held != nil {
+			c.triggerSources(c.held)
+			c.held = nil
+		}
+	})
+}
+
 // CheckpointError says why a checkpoint was given up.
 type CheckpointError struct {
 	ID  int64 // 0 where it is about more than one
@@ -157,15 +185,24 @@ func (e *CheckpointError) Error() string { return "checkpoint failed: " + e.Why 
 // Snapshotted implements task.Listener: the async phase begins.
 func (c *checkpoints) Snapshotted(s task.Snapshotted) {
 	c.write(checkpoint.Ack{Checkpoint: s.CheckpointID, Task: checkpoint.TaskID{Vertex: s.Vertex, Subtask: s.Subtask},
-		StartDelayNs: int64(s.StartDelay), AlignmentNs: int64(s.Alignment), SyncNs: int64(s.Sync), ProcessedBytes: s.ProcessedBytes}, s.State)
+		StartDelayNs: int64(s.StartDelay), AlignmentNs: int64(s.Alignment), SyncNs: int64(s.Sync), ProcessedBytes: s.ProcessedBytes}, s.State, s.InFlight)
 }
 
-// write stores a state on a goroutine of its own and acknowledges it.
-func (c *checkpoints) write(ack checkpoint.Ack, state *checkpoint.TaskState) {
+// write stores a state on a goroutine of its own and acknowledges it, once the data in flight is complete.
+func (c *checkpoints) write(ack checkpoint.Ack, state *checkpoint.TaskState, f *checkpoint.InFlight) {
 	c.writers.Go(func() {
 		began := time.Now()
-		h, err := c.storage.WriteState(ack.Checkpoint, ack.Task, state)
-		ack.Handle, ack.AsyncNs = h, int64(time.Since(began))
+		err := c.await(f)
+		if errors.Is(err, checkpoint.ErrAborted) {
+			return
+		}
+		if err == nil {
+			if f != nil {
+				ack.PersistedBytes, ack.AlignmentNs, ack.ProcessedBytes = f.Result(state)
+			}
+			ack.Handle, err = c.storage.WriteState(ack.Checkpoint, ack.Task, state)
+		}
+		ack.AsyncNs = int64(time.Since(began))
 		c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
 			if err != nil {
 				return core.Decline(ack.Checkpoint, ack.Task, checkpoint.WriteFailed, err, now)
@@ -173,6 +210,19 @@ func (c *checkpoints) write(ack checkpoint.Ack, state *checkpoint.TaskState) {
 			return core.Ack(ack, now)
 		})
 	})
+}
+
+// await returns when the data in flight is there, or will not be.
+func (c *checkpoints) await(f *checkpoint.InFlight) error {
+	if f == nil {
+		return nil
+	}
+	select {
+	case <-f.Done():
+		return f.Err()
+	case <-c.ending:
+		return checkpoint.ErrAborted
+	}
 }
 
 // Declined implements task.Listener.
@@ -239,6 +289,7 @@ func (c *checkpoints) shutdown() checkpoint.Past {
 	})
 	<-c.done
 	c.mailbox.Close()
+	close(c.ending)
 	c.writers.Wait()
 	return c.core.Past(time.Now())
 }

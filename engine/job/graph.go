@@ -22,16 +22,11 @@ type Vertex struct {
 	Name      string
 	Source    *task.SourceFactory
 	Operators []task.OperatorFactory
+	// Parallelism is the number of subtasks; 0 is Settings.Parallelism.
+	Parallelism int
+	// TaskManager is where all subtasks run, counted from 1; 0 deals them to the task managers in turn.
+	TaskManager int
 }
-
-// Exchange says how records are dealt to the subtasks downstream.
-type Exchange uint8
-
-// The exchanges.
-const (
-	Hash    Exchange = iota // by key group, every subtask to every subtask
-	Forward                 // subtask i to subtask i
-)
 
 // Edge joins two vertices. A vertex has at most one edge out and one edge in.
 type Edge struct {
@@ -54,6 +49,16 @@ func (g *Graph) output(id string) *Edge {
 	for i := range g.Edges {
 		if g.Edges[i].From == id {
 			return &g.Edges[i]
+		}
+	}
+	return nil
+}
+
+// vertex finds a vertex that exists.
+func (g *Graph) vertex(id string) *Vertex {
+	for i := range g.Vertices {
+		if g.Vertices[i].ID == id {
+			return &g.Vertices[i]
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"weir/engine/checkpoint"
 	"weir/engine/metric"
+	"weir/engine/network"
 	"weir/engine/task"
 	"weir/engine/trace"
 )
@@ -44,12 +45,15 @@ type Options struct {
 	// RestorePath is a completed checkpoint to start from.
 	RestorePath string
 	Tracer      *trace.Tracer
-	Logger      logger
+	// Frames keeps the frames between task managers, if there is one and it is on.
+	Frames *network.FrameTap
+	Logger logger
 }
 
 var (
-	errEnded      = errors.New("the job has ended")
-	errRestarting = errors.New("the job is restarting: try again when it runs")
+	errEnded         = errors.New("the job has ended")
+	errRestarting    = errors.New("the job is restarting: try again when it runs")
+	errNothingToStop = errors.New("the job has no completed checkpoint to stop with: cancel it instead")
 )
 
 // Job is a running job. Its methods may be called from any goroutine.
@@ -69,7 +73,12 @@ type Job struct {
 	checkpoints *checkpoints
 	past        checkpoint.Past
 	restarts    int
-	failure     error
+	base        *checkpoint.Completed // what the job was started from
+	backoff     backoff
+	pause       *pause // between a failure and the restart; nil else
+	canceling   bool
+	failure     error // that ended the job
+	survived    error // the last one that it was restarted after
 	end         time.Time
 	final       *metric.Snapshot
 	next        *plan // what to do when the attempt has ended
@@ -90,6 +99,9 @@ func Start(g Graph, s task.Settings, o Options) (*Job, error) {
 	if err := g.validate(); err != nil {
 		return nil, err
 	}
+	if err := checkSettings(&s); err != nil {
+		return nil, err
+	}
 	j := &Job{options: o, log: o.Logger, graph: g, settings: s, start: time.Now(), done: make(chan struct{})}
 	if j.log == nil {
 		j.log = discardLogger()
@@ -103,6 +115,7 @@ func Start(g Graph, s task.Settings, o Options) (*Job, error) {
 		restored, err = j.storage.Load(o.RestorePath)
 		if err == nil {
 			j.past.NextID = max(j.past.NextID, restored.ID+1)
+			j.base = restored
 		}
 	}
 	if err == nil {
@@ -163,7 +176,11 @@ func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed) er
 	c.failJob = func(err error) { j.fail(a, err) }
 	a.setListener(c)
 	j.mu.Lock()
-	j.graph, j.settings, j.attempt, j.checkpoints, j.state = g, s, a, c, Running
+	if j.attempt != nil {
+		j.restarts++
+	}
+	j.graph, j.settings, j.attempt, j.checkpoints, j.state, j.final = g, s, a, c, Running, nil
+	canceling := j.canceling
 	j.mu.Unlock()
 	go c.run()
 	a.start(func(r *runner) {
@@ -175,6 +192,9 @@ func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed) er
 		}
 	})
 	go j.supervise(a, c)
+	if canceling {
+		a.cancel()
+	}
 	return nil
 }
 
@@ -189,13 +209,17 @@ func (j *Job) supervise(a *attempt, c *checkpoints) {
 	err := a.wait()
 	close(sampling)
 	<-sampled
+	if cause := a.failure(); cause != nil {
+		err = cause
+	}
+	j.giveUpPlan(err)
 	past := c.shutdown()
 
 	j.mu.Lock()
 	j.past = past
 	next := j.next
 	j.next = nil
-	if next != nil && next.restart && next.from != nil && a.failure() == nil {
+	if next != nil && next.restart && next.from != nil {
 		j.state = Restarting
 		j.mu.Unlock()
 		a.release(j.log)
@@ -205,35 +229,45 @@ func (j *Job) supervise(a *attempt, c *checkpoints) {
 	}
 	j.mu.Unlock()
 
-	last := &metric.Snapshot{Lab: j.options.Lab}
-	a.fill(last)
-	if a.restored != nil {
-		last.RestoredCheckpointID = a.restored.ID
+	stopped := next != nil && next.from != nil // with its last checkpoint: what failed after that does not matter
+	failed := err != nil && !stopped && !errors.Is(err, task.ErrCanceled)
+	if next != nil && !stopped {
+		next.err = errEnded
+		close(next.running)
 	}
+	if failed && j.restartAfter(a, err) {
+		return
+	}
+
+	last := a.lastReadings(j.options.Lab)
 	a.release(j.log)
-	if cause := a.failure(); cause != nil {
-		err = cause
-	}
 	j.mu.Lock()
-	j.final, j.end = last, time.Now()
 	switch {
 	case err == nil:
-		j.state = Finished
-	case !errors.Is(err, task.ErrCanceled):
-		j.state, j.failure = Failed, err
-	case next != nil && next.from != nil:
-		j.state = Stopped
+		j.conclude(Finished, nil, last)
+	case failed:
+		j.conclude(Failed, err, last)
+	case stopped:
+		j.conclude(Stopped, nil, last)
 	default:
-		j.state = Canceled
+		j.conclude(Canceled, nil, last)
 	}
 	j.mu.Unlock()
-	if next != nil {
-		if next.from == nil {
-			next.err = errEnded
-		}
+	if stopped {
 		close(next.running)
 	}
 	close(j.done)
+}
+
+// giveUpPlan tells who waits for the job's last checkpoint that a failure came before it.
+func (j *Job) giveUpPlan(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p := j.next; p != nil && p.from == nil && err != nil && !errors.Is(err, task.ErrCanceled) {
+		j.next = nil
+		p.err = fmt.Errorf("the job failed meanwhile: %w", err)
+		close(p.running)
+	}
 }
 
 // resume starts the attempt that was planned; if that cannot run, the old one is started again from the same checkpoint.
@@ -245,16 +279,11 @@ func (j *Job) resume(p *plan) error {
 	if err != nil {
 		if again := j.begin(graph, settings, p.from); again != nil {
 			j.mu.Lock()
-			j.state, j.failure, j.end = Failed, again, time.Now()
-			j.final = &metric.Snapshot{Lab: j.options.Lab}
+			j.conclude(Failed, again, &metric.Snapshot{Lab: j.options.Lab})
 			j.mu.Unlock()
 			close(j.done)
-			return err
 		}
 	}
-	j.mu.Lock()
-	j.restarts++
-	j.mu.Unlock()
 	return err
 }
 
@@ -272,6 +301,10 @@ func (j *Job) Apply(s task.Settings) error {
 	if j.state.Ended() {
 		return errEnded
 	}
+	if j.pause != nil && j.next == nil {
+		j.settings = s // for the attempt that begins after the pause
+		return nil
+	}
 	if j.state == Restarting || j.next != nil {
 		return errRestarting
 	}
@@ -281,6 +314,7 @@ func (j *Job) Apply(s task.Settings) error {
 		r.Apply(&shared)
 	}
 	j.checkpoints.configure(&shared)
+	j.attempt.wire().SetRate(s.WireBytesPerSecond)
 	return nil
 }
 
@@ -290,23 +324,45 @@ func (j *Job) Restart(g Graph, s task.Settings) error {
 	if err := g.validate(); err != nil {
 		return err
 	}
-	if err := j.check(&s); err != nil {
+	if err := checkSettings(&s); err != nil {
+		return err
+	}
+	if err := j.check(&g, &s); err != nil {
 		return err
 	}
 	_, err := j.stopWith(&plan{graph: g, settings: s, restart: true, running: make(chan struct{})})
 	return err
 }
 
-// check refuses, before anything is stopped, what a restart could not start.
-func (j *Job) check(s *task.Settings) error {
-	j.mu.Lock()
-	groups := j.attempt.groups
-	j.mu.Unlock()
-	if s.MaxParallelism != 0 && s.MaxParallelism != groups {
-		return fmt.Errorf("max parallelism %d differs from the %d that the job's state was made with, which cannot change: keys would be looked up in the wrong key group", s.MaxParallelism, groups)
+// checkSettings refuses what nothing else would: names that the engine does not know.
+func checkSettings(s *task.Settings) error {
+	if s.FlowControl != "credit" && s.FlowControl != "tcp" {
+		return fmt.Errorf("flow control %q, must be one of credit, tcp", s.FlowControl)
 	}
-	if s.Parallelism > groups {
-		return fmt.Errorf("parallelism %d is above the max parallelism %d that the job's state was made with", s.Parallelism, groups)
+	return checkRestartStrategy(s)
+}
+
+// check refuses, before anything is stopped, what a restart could not start.
+func (j *Job) check(g *Graph, s *task.Settings) error {
+	j.mu.Lock()
+	sizes := j.attempt.sizes
+	j.mu.Unlock()
+	for i := range g.Vertices {
+		v := &g.Vertices[i]
+		old, ok := sizes[v.ID]
+		if !ok {
+			continue
+		}
+		if s.MaxParallelism != 0 && s.MaxParallelism != old.groups {
+			return fmt.Errorf("vertex %q: max parallelism %d differs from the %d that its state was made with, which cannot change: keys would be looked up in the wrong key group", v.ID, s.MaxParallelism, old.groups)
+		}
+		p := v.Parallelism
+		if p == 0 {
+			p = s.Parallelism
+		}
+		if p > old.groups {
+			return fmt.Errorf("vertex %q: parallelism %d is above the max parallelism %d that its state was made with", v.ID, p, old.groups)
+		}
 	}
 	return nil
 }
@@ -323,6 +379,8 @@ func (j *Job) stopWith(p *plan) (string, error) {
 	case j.state.Ended():
 		j.mu.Unlock()
 		return "", errEnded
+	case j.next == nil && j.pause != nil:
+		return j.stopPaused(p)
 	case j.next != nil || j.state != Running:
 		j.mu.Unlock()
 		return "", errRestarting
@@ -349,6 +407,11 @@ func (j *Job) stopWith(p *plan) (string, error) {
 	select {
 	case err := <-result:
 		if err != nil {
+			select {
+			case <-p.running: // the job failed, and the checkpoint with it
+				return p.result()
+			default:
+			}
 			j.mu.Lock()
 			if j.next == p {
 				j.next = nil
@@ -359,10 +422,29 @@ func (j *Job) stopWith(p *plan) (string, error) {
 		<-p.running
 	case <-p.running: // the job ended meanwhile
 	}
-	if p.err != nil {
-		return "", p.err
+	return p.result()
+}
+
+// stopPaused stops or restarts a job that waits to be restarted after a failure: its state is the last checkpoint. The
+// lock is held when it is called.
+func (j *Job) stopPaused(p *plan) (string, error) {
+	if !p.restart && j.latest() == nil {
+		j.mu.Unlock()
+		return "", errNothingToStop
 	}
-	return p.from.Path, nil
+	j.next = p
+	j.pause.end()
+	j.mu.Unlock()
+	<-p.running
+	return p.result()
+}
+
+// result is how a plan went, once it is done.
+func (p *plan) result() (path string, err error) {
+	if p.err == nil && p.from != nil {
+		path = p.from.Path
+	}
+	return path, p.err
 }
 
 // TriggerCheckpoint takes a checkpoint now and returns its id.
@@ -375,6 +457,9 @@ func (j *Job) trigger(typ string) (int64, error) {
 	if state.Ended() {
 		return 0, errEnded
 	}
+	if state == Restarting {
+		return 0, errRestarting
+	}
 	return c.trigger(typ)
 }
 
@@ -382,24 +467,20 @@ func (j *Job) trigger(typ string) (int64, error) {
 func (j *Job) Cancel() {
 	j.mu.Lock()
 	a := j.attempt
+	j.canceling = true
 	if j.next != nil {
 		j.next.restart = false
 	}
+	j.pause.end()
 	j.mu.Unlock()
 	a.cancel()
 }
 
 // Close cancels the job if it runs, waits for its end, and removes what it kept in a temporary folder.
 func (j *Job) Close() {
-	for {
-		j.Cancel()
-		select {
-		case <-j.done:
-			j.removeTemp()
-			return
-		case <-time.After(100 * time.Millisecond): // a restart had begun: cancel what it started
-		}
-	}
+	j.Cancel()
+	<-j.done
+	j.removeTemp()
 }
 
 // Done is closed when the job has ended.

@@ -263,7 +263,9 @@ func TestStopAndCancel(t *testing.T) {
 func TestFailingOperator(t *testing.T) {
 	g := counting(1000)
 	g.Vertices[1].Operators[0].New = func() task.Operator { return panics{operator.NewSink()} }
-	j := start(t, g, task.Defaults(), job.Options{})
+	s := task.Defaults()
+	s.RestartStrategy = job.NoRestart
+	j := start(t, g, s, job.Options{})
 	<-j.Done()
 	snap := j.Snapshot()
 	if snap.State != "FAILED" || snap.Failure == "" {
@@ -279,9 +281,11 @@ func (panics) Process(*serde.Record) error { panic("boom") }
 // TestRefused starts nothing.
 func TestRefused(t *testing.T) {
 	for name, change := range map[string]func(*task.Settings){
-		"parallelism above max":   func(s *task.Settings) { s.Parallelism, s.MaxParallelism = 9, 8 },
-		"too few network buffers": func(s *task.Settings) { s.NetworkMemoryBytes = 4 << 15 },
-		"unknown transport":       func(s *task.Settings) { s.Transport = "pigeon" },
+		"parallelism above max":    func(s *task.Settings) { s.Parallelism, s.MaxParallelism = 9, 8 },
+		"too few network buffers":  func(s *task.Settings) { s.NetworkMemoryBytes = 4 << 15 },
+		"unknown transport":        func(s *task.Settings) { s.Transport = "pigeon" },
+		"unknown restart strategy": func(s *task.Settings) { s.RestartStrategy = "hope" },
+		"unknown flow control":     func(s *task.Settings) { s.FlowControl = "none" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := task.Defaults()

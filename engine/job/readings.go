@@ -6,8 +6,9 @@ import (
 	"weir/engine/metric"
 )
 
-// sampleEvery is how often the recent readings are taken.
-const sampleEvery = 100 * time.Millisecond
+// sampleEvery is how often the recent readings are taken and the tasks asked to publish: twice a frame of 10 Hz, so that
+// each frame has news.
+const sampleEvery = 50 * time.Millisecond
 
 func nowNs() int64 { return time.Now().UnixNano() }
 
@@ -15,10 +16,12 @@ func nowNs() int64 { return time.Now().UnixNano() }
 type readings struct {
 	recordsIn, recordsOut, bytesOut, buffersOut, buffersLocal, buffersRemote *metric.Rate60
 	outPoolMax                                                               metric.RecentMax
+	sentBuffers, sentBytes                                                   metric.RecentRate
 }
 
 func newReadings() *readings {
-	return &readings{metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.NewRate60(), metric.RecentMax{}}
+	return &readings{recordsIn: metric.NewRate60(), recordsOut: metric.NewRate60(), bytesOut: metric.NewRate60(), buffersOut: metric.NewRate60(),
+		buffersLocal: metric.NewRate60(), buffersRemote: metric.NewRate60()}
 }
 
 // recent is a sample of the last second; each call counts as one.
@@ -56,6 +59,23 @@ func (r *runner) update(now int64) {
 	m.buffersRemote.Update(c.BuffersInRemote.Load())
 }
 
+// meanFill is the mean of the bytes in the buffers that were handed to the readers in the last second, as a share of a
+// segment; without any, that of all since the start. A buffer that was flushed early counts with what it held.
+func (r *runner) meanFill(now int64) float64 {
+	if r.pool == nil {
+		return 0
+	}
+	buffers, bytes := r.Partition.Sent()
+	if buffers == 0 {
+		return 0
+	}
+	mean := float64(bytes) / float64(buffers)
+	if n, b := r.readings.sentBuffers.Observe(now, buffers), r.readings.sentBytes.Observe(now, bytes); n > 0 {
+		mean = b / n
+	}
+	return mean / float64(r.tm.memory.SegmentBytes())
+}
+
 // outPoolUsage is used buffers by the pool's size: above 1 in overdraft.
 func (r *runner) outPoolUsage() float64 {
 	if r.pool == nil {
@@ -86,6 +106,7 @@ func (a *attempt) sample(stop <-chan struct{}) {
 		for _, r := range a.runners {
 			r.recent(now)
 			r.readings.outPoolMax.Observe(now, r.outPoolUsage())
+			r.meanFill(now)
 			r.Mailbox.RequestPublish()
 			if n%perReport == 0 {
 				r.RequestReport()

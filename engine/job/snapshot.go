@@ -17,20 +17,22 @@ func (j *Job) Snapshot() *metric.Snapshot {
 	}
 	if j.failure != nil {
 		s.Failure = j.failure.Error()
+	} else if j.survived != nil {
+		s.Failure = j.survived.Error()
 	}
 	if a.restored != nil {
 		s.RestoredCheckpointID = a.restored.ID
 	}
-	final := j.final
+	final, checkpoints := j.final, j.checkpoints
 	j.mu.Unlock()
-	if final != nil { // ended: the last readings, taken before everything was given back
+	if final != nil { // ended, or about to restart: the last readings, taken before everything was given back
 		last := *final
 		last.State, last.Failure, last.TimeMs, last.Restarts = s.State, s.Failure, s.TimeMs, s.Restarts
-		last.Checkpoints = j.checkpoints.history()
+		last.Checkpoints = checkpoints.history()
 		return &last
 	}
 	a.fill(s)
-	s.Checkpoints = j.checkpoints.history()
+	s.Checkpoints = checkpoints.history()
 	return s
 }
 
@@ -40,10 +42,10 @@ func (a *attempt) fill(s *metric.Snapshot) {
 	s.Channels = make([]metric.Channel, 0, 8)
 	for _, r := range a.runners {
 		if len(s.Vertices) == 0 || s.Vertices[len(s.Vertices)-1].ID != r.vertex.ID {
-			s.Vertices = append(s.Vertices, metric.Vertex{ID: r.vertex.ID, Name: r.vertex.Name, Parallelism: a.settings.Parallelism, MaxParallelism: a.groups})
+			s.Vertices = append(s.Vertices, metric.Vertex{ID: r.vertex.ID, Name: r.vertex.Name, Parallelism: a.sizes[r.vertex.ID].parallelism, MaxParallelism: a.sizes[r.vertex.ID].groups})
 		}
 		v := &s.Vertices[len(s.Vertices)-1]
-		v.Subtasks = append(v.Subtasks, r.subtask(now, a.started, a.settings.ExclusiveBuffers))
+		v.Subtasks = append(v.Subtasks, r.subtask(now, a.started, a.exclusive()))
 		if r.pool != nil {
 			s.Pools = append(s.Pools, poolReading(r.pool))
 		}
@@ -62,19 +64,13 @@ func (a *attempt) fill(s *metric.Snapshot) {
 	a.totals(s)
 }
 
-// backpressureLevel is Flink's, of the busiest subtask: ok up to 10 % of back-pressured time, low up to 50 %, high above.
+// backpressureLevel is that of the subtask that was back-pressured most over the last second.
 func backpressureLevel(v *metric.Vertex) string {
 	worst := 0.0
 	for _, t := range v.Subtasks {
 		worst = max(worst, t.Recent.BackPressured)
 	}
-	switch {
-	case worst > 500:
-		return "high"
-	case worst > 100:
-		return "low"
-	}
-	return "ok"
+	return metric.BackpressureLevel(worst)
 }
 
 func (r *runner) subtask(now, started int64, ownBuffers int) metric.Subtask {
@@ -93,9 +89,8 @@ func (r *runner) subtask(now, started int64, ownBuffers int) metric.Subtask {
 	}
 	t.IsBackPressured = r.pool != nil && !r.pool.Available()
 	t.OutPoolUsageMax = r.readings.outPoolMax.Observe(now, t.OutPoolUsage)
-	if n := c.BuffersOut.Load(); n > 0 {
-		t.MeanFill = float64(c.FullBytesOut.Load()) / float64(n) / float64(r.tm.memory.SegmentBytes())
-	}
+	t.MeanFill = r.meanFill(now)
+	t.LatencyMs, t.LatencyBuckets = r.Latency(now)
 	r.inputUsage(&t, ownBuffers)
 	return t
 }
@@ -132,15 +127,12 @@ func (r *runner) inputUsage(t *metric.Subtask, own int) {
 // channel reads both ends of a logical channel.
 func (a *attempt) channel(r *runner, i int) metric.Channel {
 	from := r.from[i]
-	e := a.graph.input(r.vertex.ID)
-	sub := r.Context.Index
-	if e.Exchange == Forward {
-		sub = 0
-	}
+	sub := r.inputs[i].subpartition
 	producer := a.runner(from.Vertex, from.Subtask)
 	st := producer.Partition.Stats(sub)
 	c := metric.Channel{From: metric.End{Vertex: from.Vertex, Subtask: from.Subtask}, To: metric.End{Vertex: r.vertex.ID, Subtask: r.Context.Index},
 		Kind: "local", Producer: metric.ProducerEnd{Buffers: st.Buffers, Bytes: st.Bytes, Backlog: st.Backlog, Fill: st.Fill, Blocked: st.Blocked}}
+	c.Overtaken = st.Overtaken
 	if l := r.local[i]; l != nil {
 		c.SentBuffers, c.SentEvents = l.Taken()
 		return c
@@ -148,8 +140,9 @@ func (a *attempt) channel(r *runner, i int) metric.Channel {
 	rc := r.remote[i]
 	rs := rc.Stats()
 	c.Kind = "remote"
+	c.Overtaken += rs.Overtaken
 	c.Consumer = &metric.ConsumerEnd{Queued: rs.Queued, QueuedBytes: rs.QueuedBytes, ExclusiveFree: rs.ExclusiveFree,
-		FloatingHeld:      max(rs.FloatingHeld, rs.Queued+rs.ExclusiveFree+rs.FloatingHeld-a.settings.ExclusiveBuffers),
+		FloatingHeld:      max(rs.FloatingHeld, rs.Queued+rs.ExclusiveFree+rs.FloatingHeld-a.exclusive()),
 		UnannouncedCredit: rs.Unannounced}
 	c.SentAddCredit, c.AnnouncedCredit = rs.SentAddCredit, rs.AnnouncedCredit
 	if reader, ok := producer.Partition.ReaderStats(sub); ok {

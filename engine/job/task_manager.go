@@ -7,7 +7,6 @@ import (
 	"weir/engine/memory"
 	"weir/engine/network"
 	"weir/engine/task"
-	"weir/engine/trace"
 )
 
 // taskManager is one task manager inside this process: its network memory, its result partitions, and its end of the
@@ -17,14 +16,17 @@ type taskManager struct {
 	memory      *memory.GlobalPool
 	partitions  *network.PartitionManager
 	connections *network.ConnectionManager
+	wire        *network.Wire // shared by all
 }
 
 // startTaskManagers starts as many as the settings say; they share a transport.
-func startTaskManagers(g *Graph, s *task.Settings, tracer *trace.Tracer, log *slog.Logger) ([]*taskManager, error) {
+func startTaskManagers(g *Graph, s *task.Settings, o *Options, log *slog.Logger) ([]*taskManager, error) {
 	transport, err := network.NewTransport(s.Transport)
 	if err != nil {
 		return nil, err
 	}
+	wire := network.NewWire(transport)
+	wire.SetRate(s.WireBytesPerSecond)
 	segments := int(s.NetworkMemoryBytes / int64(s.SegmentBytes))
 	vertices := make([]string, len(g.Vertices))
 	for i, v := range g.Vertices {
@@ -32,9 +34,9 @@ func startTaskManagers(g *Graph, s *task.Settings, tracer *trace.Tracer, log *sl
 	}
 	tms := make([]*taskManager, 0, s.TaskManagers)
 	for id := range s.TaskManagers {
-		tm := &taskManager{id: id, memory: memory.NewGlobalPool(segments, s.SegmentBytes), partitions: network.NewPartitionManager()}
+		tm := &taskManager{id: id, memory: memory.NewGlobalPool(segments, s.SegmentBytes), partitions: network.NewPartitionManager(), wire: wire}
 		tm.connections, err = network.NewConnectionManager(network.ConnectionOptions{
-			Name: fmt.Sprintf("tm %d", id), Transport: transport, Provider: tm.partitions, Vertices: vertices, Tracer: tracer})
+			Name: fmt.Sprintf("tm %d", id), Transport: wire.Port(id), Provider: tm.partitions, Vertices: vertices, NoCredit: s.FlowControl == "tcp", Tracer: o.Tracer, Frames: o.Frames})
 		if err != nil {
 			stopTaskManagers(tms, log)
 			return nil, fmt.Errorf("task manager %d: %w", id, err)

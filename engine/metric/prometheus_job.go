@@ -38,10 +38,16 @@ func (e *exposition) job(j *JobReadings) {
 				{"tm_id", "taskmanager_" + strconv.Itoa(t.TaskManager)}, {"subtask_index", index},
 			}
 			end := End{Vertex: v.ID, Subtask: t.Index}
+			q := queues[end]
 			e.task(t, l)
-			e.buffers(t, l, queues[end])
+			e.buffers(t, l, q)
+			if q.hasInput {
+				e.watermark(t, l)
+			}
 			if a, ok := alignments[end]; ok {
-				e.gauge(taskScope, "checkpointAlignmentTime", l, math.Round(a.AlignmentMs*1e6))
+				if q.hasInput {
+					e.gauge(taskScope, "checkpointAlignmentTime", l, math.Round(a.AlignmentMs*1e6))
+				}
 				e.gauge(taskScope, "checkpointStartDelayNanos", l, math.Round(a.StartDelayMs*1e6))
 			}
 			if t.LatencyMs != nil {
@@ -110,14 +116,18 @@ func (e *exposition) task(t *Subtask, l labels) {
 	g("numBuffersOut", float64(t.NumBuffersOut))
 	g("numBuffersOutPerSecond", t.Rates.NumBuffersOut)
 	g("mailboxQueueSize", float64(t.MailboxQueueSize))
+	if t.DebloatedBufferSize > 0 {
+		g("estimatedTimeToConsumeBuffersMs", float64(t.EstimatedTimeToConsumeBuffers))
+	}
+}
+
+// watermark adds what a task with an input knows of event time.
+func (e *exposition) watermark(t *Subtask, l labels) {
 	watermark := float64(t.CurrentInputWatermark)
 	if t.CurrentInputWatermark == 0 { // none yet
 		watermark = math.MinInt64
 	}
-	g("currentInputWatermark", watermark)
-	if t.DebloatedBufferSize > 0 {
-		g("estimatedTimeToConsumeBuffersMs", float64(t.EstimatedTimeToConsumeBuffers))
-	}
+	e.gauge(taskScope, "currentInputWatermark", l, watermark)
 }
 
 // buffers adds the Shuffle_Netty families, and those of them that a task has under its own name as well.
@@ -169,7 +179,11 @@ func (e *exposition) latency(t *Subtask, jobID, jobName, sourceID, operatorID st
 }
 
 // queue is what waits at a task's gates and in its partitions.
-type queue struct{ inLength, inBytes, outLength, outBytes int64 }
+type queue struct {
+	inLength, inBytes, outLength, outBytes int64
+
+	hasInput bool // a source has no alignment and no watermark that comes in
+}
 
 // queuesOf sums the channels by task. A local channel owns no buffers: its input queue is the producer's.
 func queuesOf(s *Snapshot) map[End]queue {
@@ -183,6 +197,7 @@ func queuesOf(s *Snapshot) map[End]queue {
 		queues[c.From] = from
 
 		to := queues[c.To]
+		to.hasInput = true
 		switch {
 		case c.Kind == "local":
 			to.inLength += length

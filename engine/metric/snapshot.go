@@ -77,8 +77,9 @@ type Subtask struct {
 	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs,omitempty"`
 
 	PendingRecords        int64    `json:"pendingRecords,omitempty"`
-	LatencyMs             *Latency `json:"latencyMs,omitempty"`
-	MeanFill              float64  `json:"meanFill"` // mean bytes of the buffers sent, as a share of the segment
+	LatencyMs             *Latency `json:"latencyMs,omitempty"` // from emission by the source; only where it is measured
+	LatencyBuckets        []Bucket `json:"latencyBuckets,omitempty"`
+	MeanFill              float64  `json:"meanFill"` // mean bytes of the buffers that left the queues in the last second, as a share of the segment
 	MailboxQueueSize      int      `json:"mailboxQueueSize"`
 	MailboxLatencyMs      float64  `json:"mailboxLatencyMs"`
 	CurrentInputWatermark int64    `json:"currentInputWatermark,omitempty"`

@@ -1,64 +1,6 @@
 package metric
 
-import (
-	"encoding/json"
-	"os"
-	"testing"
-)
-
-// TestTimerGaugeGolden replays what Flink's class answers, on a clock in ms.
-func TestTimerGaugeGolden(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/golden/timer_gauge.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Cases []struct {
-			Note            string
-			ClockStartMs    int64
-			TimeSpanSeconds int
-			Steps           [][]any
-		}
-	}
-	if err := json.Unmarshal(data, &golden); err != nil {
-		t.Fatal(err)
-	}
-	if len(golden.Cases) == 0 {
-		t.Fatal("the golden file has no cases")
-	}
-	for i, c := range golden.Cases {
-		gauge := NewTimerGauge(c.TimeSpanSeconds)
-		now := c.ClockStartMs * nsPerMs
-		for k, step := range c.Steps {
-			switch step[0] {
-			case "advance":
-				now += int64(step[1].(float64)) * nsPerMs
-				continue
-			case "start":
-				gauge.MarkStart(now)
-				continue
-			case "end":
-				gauge.MarkEnd(now)
-				continue
-			case "update":
-				gauge.Update(now)
-			case "read":
-			default:
-				t.Fatalf("case %d step %d: unknown step %v", i, k, step)
-			}
-			measuring := int64(0)
-			if gauge.Measuring() {
-				measuring = 1
-			}
-			got := []int64{gauge.Value(), gauge.MaxSingleMeasurementMs(), gauge.AccumulatedMs(), gauge.CountMs(), measuring}
-			for n, g := range got {
-				if want := int64(step[n+1].(float64)); g != want {
-					t.Fatalf("case %d (%s) step %d %v: got %v", i, c.Note, k, step, got)
-				}
-			}
-		}
-	}
-}
+import "testing"
 
 func TestTimerGaugeTotalCountsTheMeasurementUnderWay(t *testing.T) {
 	g := NewTimerGauge(60)

@@ -62,8 +62,17 @@ type InputChannel interface {
 	Index() int
 	// Next takes the next buffer; ok is false if there is none, more says that the channel should be queued again.
 	Next() (b Buffer, more bool, ok bool, err error)
+	// HasPriority tells if Next will take a priority event.
+	HasPriority() bool
 	// Resume ends the blocking by an aligned barrier.
 	Resume() error
+	// CheckpointStarted hands data that comes before the barrier of a checkpoint to store, until that barrier or
+	// CheckpointStopped: what is queued in the channel, and what arrives. It wraps ErrSubsumed if a newer barrier has come.
+	// store copies what it is given, and may be called by another goroutine.
+	CheckpointStarted(checkpoint int64, store func(data []byte)) error
+	CheckpointStopped(checkpoint int64)
+	// Prioritize moves an announced barrier before the data.
+	Prioritize(seq int32) error
 	// AnnounceBufferSize tells the producer the size that its next buffers should have.
 	AnnounceBufferSize(n int) error
 	// BuffersInUse is the number that the debloater divides by.

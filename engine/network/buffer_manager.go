@@ -71,6 +71,25 @@ func (m *BufferManager) take() *memory.Segment {
 	return nil
 }
 
+// await takes a buffer of the gate's pool, without credit, and waits for it; nil when the pool is destroyed, or gone closed.
+func (m *BufferManager) await(gone <-chan struct{}) *memory.Segment {
+	if s := m.pool.Request(-1); s != nil {
+		return s
+	}
+	s, err := m.pool.RequestBlocking(-1, gone)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// note keeps the producer's backlog for the debloater, where no buffers are asked for by it.
+func (m *BufferManager) note(backlog int) {
+	m.mu.Lock()
+	m.required = backlog
+	m.mu.Unlock()
+}
+
 // request raises or lowers the number of buffers needed and tries to have as many; it returns how many were added.
 func (m *BufferManager) request(required int) int {
 	m.mu.Lock()

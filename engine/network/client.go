@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"weir/engine/memory"
 )
 
 // client is the consumer's end of a connection: a reader that takes each frame straight into the buffer that will be
@@ -20,7 +23,9 @@ type client struct {
 	addr    string
 	parker  *parker
 	closing atomic.Bool // by this side; what the socket says afterwards is no failure
-	thread  string      // of the reader, in the trace
+	over    sync.Once
+	gone    chan struct{} // closed when the connection has ended
+	thread  string        // of the reader, in the trace
 
 	head    [BufferHeaderLength]byte // the start of the next frame, n bytes of it
 	n       int
@@ -28,8 +33,9 @@ type client struct {
 }
 
 func newClient(m *ConnectionManager, e *clientEntry, conn net.Conn, addr string) *client {
-	c := &client{manager: m, entry: e, conn: conn, addr: addr, parker: newParker(), thread: m.o.Name + " reads from " + addr}
+	c := &client{manager: m, entry: e, conn: conn, addr: addr, parker: newParker(), gone: make(chan struct{}), thread: m.o.Name + " reads from " + addr}
 	c.clientCore = newClientCore(c.parker.wake)
+	c.frames = m.o.Frames
 	return c
 }
 
@@ -47,10 +53,16 @@ func (c *client) close(ch *RemoteChannel) {
 func (c *client) fail(err error) {
 	if !c.closing.Swap(true) {
 		c.manager.forget(c)
-		c.failAll(c.wrap(err))
+		c.failAll(c.wrap(breakLink(c.conn, err)))
 	}
-	c.conn.Close()
+	c.shut()
 	c.parker.wake()
+}
+
+// shut closes the connection, and lets a reader go that waits for a buffer.
+func (c *client) shut() {
+	c.over.Do(func() { close(c.gone) })
+	c.conn.Close()
 }
 
 // wrap says on which side the failure arose: what the peer did to the connection is remote, all else is local.
@@ -59,10 +71,14 @@ func (c *client) wrap(err error) error {
 	if errors.As(err, &t) {
 		return err
 	}
-	return &TransportError{Remote: isRemote(err), Addr: c.addr, Err: err}
+	return &TransportError{Remote: isRemote(err), Addr: peerName(c.conn, c.addr), Err: err}
 }
 
 func isRemote(err error) bool {
+	var l *LinkError
+	if errors.As(err, &l) {
+		return true
+	}
 	for _, e := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, e) {
 			return true
@@ -84,7 +100,7 @@ func (c *client) writeLoop() {
 		}
 		if last {
 			c.closing.Store(true)
-			c.conn.Close()
+			c.shut()
 			return
 		}
 		if c.closing.Load() {
@@ -181,6 +197,10 @@ func (c *client) readBuffer(r BufferResponse) error {
 		c.cancel(r.Receiver)
 		return c.discard(4*int(r.Partial) + int(r.Size))
 	}
+	if c.frames.On() {
+		before := ch.ledger()
+		defer c.tapTook(ch, MsgBufferResponse, before)
+	}
 	if r.Compressed {
 		ch.fail(fmt.Errorf("network: buffer %d of channel %d is compressed, expected a plain one", r.Seq, ch.o.Index))
 		return c.discard(4*int(r.Partial) + int(r.Size))
@@ -205,7 +225,15 @@ func (c *client) readBuffer(r BufferResponse) error {
 		}
 		return c.discard(4 * int(r.Partial))
 	}
-	seg := ch.buffers.take()
+	seg := (*memory.Segment)(nil)
+	if ch.o.NoCredit {
+		seg = ch.buffers.await(c.gone)
+	} else {
+		seg = ch.buffers.take()
+	}
+	if seg == nil && ch.o.NoCredit {
+		return c.discard(4*int(r.Partial) + size) // the gate or the connection is closing
+	}
 	if seg == nil {
 		if !ch.released.Load() {
 			ch.fail(fmt.Errorf("network: buffer %d came for channel %d, which has no free buffer: more was sent than credit was given", r.Seq, ch.o.Index))

@@ -18,7 +18,8 @@ type clientOp struct {
 // what they want to say (Flink's CreditBasedPartitionRequestClientHandler). An AddCredit's number is taken when the
 // message is written, so that all credit that came while the socket was busy goes in one.
 type clientCore struct {
-	wake func() // the writer has something to do
+	wake   func() // the writer has something to do
+	frames *FrameTap
 
 	mu        sync.RWMutex
 	channels  map[ChannelID]*RemoteChannel
@@ -103,11 +104,17 @@ func (k *clientCore) appendFrames(b []byte) (out []byte, closing bool) {
 			case MsgPartitionRequest:
 				r := partitionRequest(c.o.Partition, c.o.Subpartition, c.id, c.o.ExclusiveBuffers)
 				b = r.Append(b)
+				if k.frames.On() {
+					k.tapSent(c, op.id, r.Credit)
+				}
 				continue
 			case MsgAddCredit:
 				if m.Value = c.takeCredit(); m.Value == 0 {
 					continue
 				}
+			}
+			if k.frames.On() {
+				k.tapSent(c, op.id, m.Value)
 			}
 		}
 		b = m.Append(b)
@@ -155,6 +162,10 @@ func (k *clientCore) onControl(m Control, thread string) error {
 		return &FrameError{"message id", int64(m.ID), "one that a producer sends"}
 	}
 	if c := k.find(m.Receiver); c != nil {
+		if k.frames.On() {
+			before := c.ledger()
+			defer k.tapTook(c, m.ID, before)
+		}
 		c.onBacklog(m.Value, thread)
 	} else {
 		k.cancel(m.Receiver)
@@ -194,6 +205,10 @@ func (e *TransportError) Error() string {
 	side := "local"
 	if e.Remote {
 		side = "remote"
+	}
+	var l *LinkError
+	if errors.As(e.Err, &l) {
+		return "network: " + l.Error()
 	}
 	return fmt.Sprintf("network: %s transport error on the connection to task manager %s: %v", side, e.Addr, e.Err)
 }

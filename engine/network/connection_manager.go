@@ -22,6 +22,10 @@ type ConnectionOptions struct {
 	// RequestTimeout is how long a request waits here for its partition; 0 is Flink's 10 s.
 	RequestTimeout time.Duration
 	Tracer         *trace.Tracer
+	// NoCredit sends whatever is available, without credit, on a connection for each pair of vertices.
+	NoCredit bool
+	// Frames keeps the frames of these connections, if there is one and it is on.
+	Frames *FrameTap
 }
 
 // defaultRequestTimeout is taskmanager.network.partition-request-timeout.
@@ -45,6 +49,7 @@ type ConnectionManager struct {
 
 // clientEntry is a connection that exists or is being dialed.
 type clientEntry struct {
+	key    string
 	refs   int
 	dialed chan struct{} // closed once client or err is set
 	client *client
@@ -101,6 +106,9 @@ func (m *ConnectionManager) accept() {
 			conn.Close()
 			return
 		}
+		if m.o.NoCredit {
+			boundSocket(conn)
+		}
 		s := newServerConn(m, conn, m.number)
 		m.number++
 		m.servers[s] = struct{}{}
@@ -116,22 +124,28 @@ func (m *ConnectionManager) serverDone(s *serverConn) {
 	m.mu.Unlock()
 }
 
-// client gives the connection to a task manager, with one more reference; it dials if there is none.
-func (m *ConnectionManager) client(addr string) (*client, error) {
+// client gives the connection to a task manager, with one more reference; it dials if there is none. All channels share it.
+// Without credit those of one producing vertex do: a reader that waits for a buffer of one exchange must not keep the data
+// of the exchange behind it, or both would wait for ever (the connection index of Flink's ConnectionID).
+func (m *ConnectionManager) client(addr, vertex string) (*client, error) {
+	key := addr
+	if m.o.NoCredit {
+		key += " " + vertex
+	}
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return nil, errManagerClosed
 	}
-	e := m.clients[addr]
+	e := m.clients[key]
 	if e != nil {
 		e.refs++
 		m.mu.Unlock()
 		<-e.dialed
 		return e.client, e.err
 	}
-	e = &clientEntry{refs: 1, dialed: make(chan struct{})}
-	m.clients[addr] = e
+	e = &clientEntry{key: key, refs: 1, dialed: make(chan struct{})}
+	m.clients[key] = e
 	m.mu.Unlock()
 
 	conn, err := m.o.Transport.Dial(addr)
@@ -143,9 +157,12 @@ func (m *ConnectionManager) client(addr string) (*client, error) {
 	}
 	if err != nil {
 		e.err = err
-		delete(m.clients, addr)
+		delete(m.clients, key)
 		close(e.dialed)
 		return nil, err
+	}
+	if m.o.NoCredit {
+		boundSocket(conn)
 	}
 	e.client = newClient(m, e, conn, addr)
 	m.live[e.client] = struct{}{}
@@ -168,8 +185,8 @@ func (m *ConnectionManager) forget(c *client) {
 }
 
 func (m *ConnectionManager) forgetLocked(c *client) {
-	if m.clients[c.addr] == c.entry {
-		delete(m.clients, c.addr)
+	if m.clients[c.entry.key] == c.entry {
+		delete(m.clients, c.entry.key)
 	}
 }
 

@@ -41,6 +41,17 @@ func (q *entryQueue) insert(i int, e entry) {
 	*q.at(i) = e
 }
 
+// remove takes out the entry at position i.
+func (q *entryQueue) remove(i int) entry {
+	e := *q.at(i)
+	for ; i < q.n-1; i++ {
+		*q.at(i) = *q.at(i + 1)
+	}
+	*q.back() = entry{}
+	q.n--
+	return e
+}
+
 func (q *entryQueue) popFront() entry {
 	e := *q.front()
 	*q.front() = entry{}

@@ -12,112 +12,6 @@ import (
 	"weir/engine/serde"
 )
 
-// goldenFrame is one case of netty_frames.json; which fields it has depends on the message.
-type goldenFrame struct {
-	Message                                      string
-	ID                                           MessageID
-	Hex, HeaderHex, Payload                      string
-	DataSet, ExecutionGraph, JobVertex, Receiver string
-	Partition, Subtask, Attempt                  int32
-	SubpartitionStart, SubpartitionEnd           int32
-	Credit, BufferSize, Backlog                  int32
-	Subpartition, SegmentID, SequenceNumber      int32
-	DataTypeOrdinal                              serde.DataType
-	Compressed, Fatal                            bool
-}
-
-func goldenFrames(t testing.TB) (cases []goldenFrame) {
-	t.Helper()
-	b, err := os.ReadFile("../../testdata/golden/netty_frames.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := struct{ Cases []goldenFrame }{}
-	if err := json.Unmarshal(b, &file); err != nil {
-		t.Fatal(err)
-	}
-	if len(file.Cases) != 55 {
-		t.Fatalf("%d cases, expected 55", len(file.Cases))
-	}
-	return file.Cases
-}
-
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func id16(t testing.TB, s string) (id [16]byte) {
-	t.Helper()
-	if copy(id[:], unhex(t, s)) != len(id) {
-		t.Fatalf("id %q", s)
-	}
-	return id
-}
-
-// TestGoldenFrames encodes and decodes every frame that real Flink wrote.
-func TestGoldenFrames(t *testing.T) {
-	for i, c := range goldenFrames(t) {
-		want := unhex(t, c.Hex+c.HeaderHex+c.Payload)
-		h, err := ParseFrameHeader(want)
-		if err != nil {
-			t.Fatalf("case %d %s: %v", i, c.Message, err)
-		}
-		if h.ID != c.ID || h.ID.String() != c.Message || h.Length != len(want) {
-			t.Fatalf("case %d %s: header %+v (%s), expected id %d and length %d", i, c.Message, h, h.ID, c.ID, len(want))
-		}
-		var receiver ChannelID
-		if c.Receiver != "" {
-			receiver = id16(t, c.Receiver)
-			if receiver.String() != c.Receiver {
-				t.Fatalf("case %d: receiver %s prints as %s", i, c.Receiver, receiver)
-			}
-		}
-		var got []byte
-		switch c.ID {
-		case MsgBufferResponse:
-			r := BufferResponse{Receiver: receiver, Subpartition: c.Subpartition, Seq: c.SequenceNumber, Backlog: c.Backlog,
-				Type: c.DataTypeOrdinal, Compressed: c.Compressed, Size: int32(len(c.Payload) / 2)}
-			parsed, err := ParseBufferResponse(h, want)
-			if err != nil || parsed != r {
-				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, r)
-			}
-			got = make([]byte, BufferHeaderLength)
-			r.Put(got)
-			got = append(got, unhex(t, c.Payload)...)
-		case MsgErrorResponse:
-			e, err := ParseErrorResponse(want)
-			if err != nil || !e.Java || e.Fatal() != c.Fatal || e.Receiver != receiver {
-				t.Fatalf("case %d: decoded %+v, %v", i, e, err)
-			}
-			continue // its body is Java's own
-		case MsgPartitionRequest:
-			r := PartitionRequest{DataSet: id16(t, c.DataSet), Partition: c.Partition, ExecutionGraph: id16(t, c.ExecutionGraph),
-				JobVertex: id16(t, c.JobVertex), Subtask: c.Subtask, Attempt: c.Attempt, SubpartitionStart: c.SubpartitionStart,
-				SubpartitionEnd: c.SubpartitionEnd, Receiver: receiver, Credit: c.Credit}
-			parsed, err := ParsePartitionRequest(want)
-			if err != nil || parsed != r {
-				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, r)
-			}
-			got = r.Append(nil)
-		default:
-			m := Control{ID: c.ID, Receiver: receiver, Value: c.Credit + c.BufferSize + c.Backlog + c.SegmentID, Subpartition: c.Subpartition}
-			parsed, err := ParseControl(h, want)
-			if err != nil || parsed != m {
-				t.Fatalf("case %d: decoded %+v, %v, expected %+v", i, parsed, err, m)
-			}
-			got = m.Append(nil)
-		}
-		if !bytes.Equal(got, want) {
-			t.Fatalf("case %d %s: encoded\n%x\nexpected\n%x", i, c.Message, got, want)
-		}
-	}
-}
-
 func TestErrorResponse(t *testing.T) {
 	for _, e := range []ErrorResponse{
 		{Cause: "the task failed"},
@@ -214,10 +108,33 @@ func parseAny(b []byte) (any, error) {
 	return ParseControl(h, b)
 }
 
+// framesOfFlink are the bytes of the golden file's frames.
+func framesOfFlink(t testing.TB) (frames [][]byte) {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/golden/netty_frames.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct{ Hex, HeaderHex, Payload string }
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Cases {
+		frame, err := hex.DecodeString(c.Hex + c.HeaderHex + c.Payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, frame)
+	}
+	return frames
+}
+
 // FuzzFrames: no bytes make the decoder panic, and what it accepts is encoded to the same bytes.
 func FuzzFrames(f *testing.F) {
-	for _, c := range goldenFrames(f) {
-		f.Add(unhex(f, c.Hex+c.HeaderHex+c.Payload))
+	for _, b := range framesOfFlink(f) {
+		f.Add(b)
 	}
 	f.Add((&ErrorResponse{Cause: "x", HasReceiver: true}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -13,6 +13,7 @@ import (
 type Gate struct {
 	pool     *memory.LocalPool // floating buffers of the remote channels
 	wake     func()
+	urge     func() // a priority event came
 	channels []InputChannel
 
 	mu       sync.Mutex
@@ -32,6 +33,10 @@ type Gate struct {
 func NewGate(n int, pool *memory.LocalPool, wake func()) *Gate {
 	return &Gate{pool: pool, wake: wake, channels: make([]InputChannel, n), queue: make([]int32, n), enqueued: make([]bool, n), urgent: make([]bool, n)}
 }
+
+// SetOnPriority says who is called, with no lock held, when a priority event has come: the task takes it by PollPriority
+// between two records. It is set before the channels.
+func (g *Gate) SetOnPriority(hook func()) { g.urge = hook }
 
 // SetChannel puts a channel in its place. All are set before the first Poll.
 func (g *Gate) SetChannel(c InputChannel) {
@@ -93,7 +98,51 @@ func (g *Gate) NotifyPriority(channel int) {
 	g.enqueued[channel], g.urgent[channel] = true, true
 	g.priority++
 	g.mu.Unlock()
+	if g.urge != nil {
+		g.urge()
+	}
 	g.wakeTask()
+}
+
+// PollPriority takes the next priority event, and leaves all data where it is. ok is false when there is none.
+func (g *Gate) PollPriority() (b Buffer, channel int, ok bool, err error) {
+	for {
+		g.mu.Lock()
+		if g.priority == 0 {
+			g.mu.Unlock()
+			return b, 0, false, nil
+		}
+		channel = g.pop()
+		c := g.channels[channel]
+		g.mu.Unlock()
+		if !c.HasPriority() { // Poll took it before its notice was looked at
+			g.NotifyNonEmpty(channel)
+			continue
+		}
+		b, more, ok, err := c.Next()
+		if more {
+			g.NotifyNonEmpty(channel)
+		}
+		if ok || err != nil {
+			return b, channel, ok, err
+		}
+	}
+}
+
+// pop takes the first channel out of the queue. It is called with the lock held.
+func (g *Gate) pop() int {
+	channel := int(g.queue[g.head])
+	g.head++
+	if g.head == len(g.queue) {
+		g.head = 0
+	}
+	g.n--
+	g.enqueued[channel] = false
+	if g.urgent[channel] {
+		g.urgent[channel] = false
+		g.priority--
+	}
+	return channel
 }
 
 func (g *Gate) wakeTask() {
@@ -112,17 +161,7 @@ func (g *Gate) Poll() (b Buffer, channel int, ok bool, err error) {
 			g.mu.Unlock()
 			return b, 0, false, nil
 		}
-		channel = int(g.queue[g.head])
-		g.head++
-		if g.head == len(g.queue) {
-			g.head = 0
-		}
-		g.n--
-		g.enqueued[channel] = false
-		if g.urgent[channel] {
-			g.urgent[channel] = false
-			g.priority--
-		}
+		channel = g.pop()
 		c := g.channels[channel]
 		g.mu.Unlock()
 

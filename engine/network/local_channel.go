@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"weir/engine/serde"
@@ -14,11 +15,13 @@ type LocalChannel struct {
 
 	taken, events atomic.Int64
 	released      atomic.Bool
+
+	persist persister // of the consuming task's goroutine
 }
 
 // NewLocalChannel opens channel index of a gate on a subpartition.
 func NewLocalChannel(gate *Gate, index int, provider PartitionProvider, id PartitionID, subpartition int) (*LocalChannel, error) {
-	c := &LocalChannel{index: index, gate: gate}
+	c := &LocalChannel{index: index, gate: gate, persist: newPersister()}
 	v, err := provider.CreateView(id, subpartition, c)
 	if err != nil {
 		return nil, err
@@ -47,8 +50,12 @@ func (c *LocalChannel) Next() (b Buffer, more, ok bool, err error) {
 	}
 	if p.IsData() {
 		c.taken.Add(1)
+		c.persist.data(p.Bytes)
 	} else {
 		c.events.Add(1)
+		if b, ok := barrierIn(&p.Buffer); ok {
+			c.persist.barrier(b.ID)
+		}
 	}
 	if p.Next.HasPriority() {
 		// Only the first of several priority events is announced by the producer.
@@ -66,8 +73,27 @@ func (c *LocalChannel) Resume() error {
 	return nil
 }
 
-// AnnounceBufferSize sets the size of the producer's next buffers.
+// HasPriority tells if Next will take a priority event.
+func (c *LocalChannel) HasPriority() bool { return c.view.hasPriority() }
+
+// CheckpointStarted keeps what is read from now on until the barrier. What is queued is the producer's to keep.
+func (c *LocalChannel) CheckpointStarted(checkpoint int64, store func(data []byte)) error {
+	return c.persist.start(checkpoint, store)
+}
+
+// CheckpointStopped ends that.
+func (c *LocalChannel) CheckpointStopped(checkpoint int64) { c.persist.stop(checkpoint) }
+
+// Prioritize has no meaning here: the producer's queue is not announced ahead.
+func (c *LocalChannel) Prioritize(seq int32) error {
+	return fmt.Errorf("network: local channel %d has no announced event %d", c.index, seq)
+}
+
+// AnnounceBufferSize sets the size of the producer's next buffers; it fails when the channel is released.
 func (c *LocalChannel) AnnounceBufferSize(n int) error {
+	if c.released.Load() {
+		return errChannelReleased
+	}
 	c.view.SetBufferSize(n)
 	return nil
 }

@@ -14,7 +14,7 @@ const memoryPipeBytes = 256 << 10
 // memoryPipe makes both ends of a connection in memory.
 func memoryPipe(addr net.Addr) (a, b *memoryConn) {
 	there, back := newPipeBuffer(), newPipeBuffer()
-	return &memoryConn{in: back, out: there, addr: addr}, &memoryConn{in: there, out: back, addr: addr}
+	return &memoryConn{in: back, out: there, addr: addr, local: addr, remote: addr}, &memoryConn{in: there, out: back, addr: addr, local: addr, remote: addr}
 }
 
 // pipeBuffer is one direction: a ring of bytes.
@@ -134,8 +134,9 @@ func (p *pipeBuffer) writeFrom(bufs [][]byte) (written int64, err error) {
 
 // memoryConn is one end of the pipe; it implements net.Conn.
 type memoryConn struct {
-	in, out *pipeBuffer
-	addr    net.Addr
+	in, out       *pipeBuffer
+	addr          net.Addr // the listener's
+	local, remote net.Addr
 }
 
 func (c *memoryConn) opError(op string, err error) error {
@@ -189,8 +190,8 @@ func (p *pipeBuffer) stopTimers() {
 	}
 }
 
-func (c *memoryConn) LocalAddr() net.Addr  { return c.addr }
-func (c *memoryConn) RemoteAddr() net.Addr { return c.addr }
+func (c *memoryConn) LocalAddr() net.Addr  { return c.local }
+func (c *memoryConn) RemoteAddr() net.Addr { return c.remote }
 
 func (c *memoryConn) SetDeadline(t time.Time) error {
 	c.SetReadDeadline(t)

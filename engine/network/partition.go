@@ -34,6 +34,18 @@ func (p *ResultPartition) Subpartitions() int { return len(p.subs) }
 // Stats reads one subpartition.
 func (p *ResultPartition) Stats(sub int) SubpartitionStats { return p.subs[sub].stats() }
 
+// Sent is the number of data buffers that left the subpartitions, and the bytes in them. A buffer that was flushed while
+// it was being written counts for each of its pieces, as the receiver counts them.
+func (p *ResultPartition) Sent() (buffers, bytes int64) {
+	for _, s := range p.subs {
+		s.mu.Lock()
+		buffers += s.sentBuffers
+		bytes += s.sentBytes
+		s.mu.Unlock()
+	}
+	return buffers, bytes
+}
+
 // FlushAll makes everything written so far readable. Any goroutine may call it; the output flusher does.
 func (p *ResultPartition) FlushAll() {
 	for _, s := range p.subs {

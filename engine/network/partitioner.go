@@ -1,6 +1,9 @@
 package network
 
-import "weir/engine/serde"
+import (
+	"weir/engine/serde"
+	"weir/engine/trace"
+)
 
 // Partitioner says which subpartition a record goes to (Flink's StreamPartitioner). A keyed exchange has none of these:
 // its WriterOptions.Route decides.
@@ -51,6 +54,9 @@ func (w *RecordWriter) collectBroadcast(r *serde.Record) error {
 	w.counters.Records++
 	if w.flushAlways {
 		w.part.FlushAll()
+	}
+	if w.tracer.On(trace.RecordEmitted) {
+		w.tracer.Hit(trace.RecordEmitted, w.thread, trace.Str("subpartition", "all"), trace.Int("buffer", b.pos), trace.Int("record", w.counters.Records))
 	}
 	return nil
 }

@@ -76,3 +76,24 @@ func (q *receivedQueue) remove(seq int32) (b Buffer, ok bool) {
 	}
 	return b, false
 }
+
+// find is the position of the element with a sequence number that is not a priority one, or the length.
+func (q *receivedQueue) find(seq int32) int {
+	for i := q.priority; i < q.n; i++ {
+		if q.at(i).Seq == seq {
+			return i
+		}
+	}
+	return q.n
+}
+
+// data counts the data buffers before a position.
+func (q *receivedQueue) data(end int) int {
+	n := 0
+	for i := q.priority; i < end; i++ {
+		if q.at(i).IsData() {
+			n++
+		}
+	}
+	return n
+}

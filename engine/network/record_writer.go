@@ -235,8 +235,12 @@ func (w *RecordWriter) BroadcastEvent(e serde.Event, priority bool) error {
 // Finish ends every subpartition with an EndOfPartition event.
 func (w *RecordWriter) Finish() error { return w.broadcast(serde.EndOfPartitionEvent{}, false, true) }
 
-// broadcast reaches every subpartition, also when one refuses; the first error is returned.
-func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) (first error) {
+func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) error {
+	return w.toAll(func(i int) error { return w.part.addEvent(i, e, priority, finish) })
+}
+
+// toAll finishes the open buffers and adds to every subpartition, also when one refuses; the first error is returned.
+func (w *RecordWriter) toAll(add func(subpartition int) error) (first error) {
 	if w.shared != nil && w.shared.seg != nil {
 		w.finishShared()
 	}
@@ -244,7 +248,7 @@ func (w *RecordWriter) broadcast(e serde.Event, priority, finish bool) (first er
 		if b := &w.open[i]; b.seg != nil {
 			w.finish(b)
 		}
-		if err := w.part.addEvent(i, e, priority, finish); err != nil && first == nil {
+		if err := add(i); err != nil && first == nil {
 			first = err
 		}
 	}

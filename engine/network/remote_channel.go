@@ -37,8 +37,10 @@ type RemoteChannelOptions struct {
 	// Global gives the exclusive buffers; ExclusiveBuffers of them are the initial credit, 0 is allowed.
 	Global           *memory.GlobalPool
 	ExclusiveBuffers int
-	Partition        PartitionID
-	Subpartition     int
+	// NoCredit takes each buffer that comes from the gate's pool and lets the connection wait for it (flowControl=tcp).
+	NoCredit     bool
+	Partition    PartitionID
+	Subpartition int
 	// Addr is the producer's task manager, Connections the consumer's.
 	Addr        string
 	Connections *ConnectionManager
@@ -65,6 +67,8 @@ type RemoteChannel struct {
 	err            error
 	lastBarrier    int64 // id of the newest barrier seen, noBarrier without one
 	lastBarrierSeq int32
+	persist        persister
+	overtaken      int64 // data buffers that barriers have overtaken in the queue
 
 	released    atomic.Bool
 	unannounced atomic.Int32
@@ -85,7 +89,7 @@ type channelCounters struct {
 
 // NewRemoteChannel makes a channel; Setup gives it its buffers, and Request opens the way to the producer.
 func NewRemoteChannel(o RemoteChannelOptions) *RemoteChannel {
-	c := &RemoteChannel{o: o, id: newChannelID(), lastBarrier: noBarrier}
+	c := &RemoteChannel{o: o, id: newChannelID(), lastBarrier: noBarrier, persist: newPersister()}
 	c.buffers = BufferManager{channel: c, pool: o.Gate.Pool(), global: o.Global}
 	return c
 }
@@ -97,7 +101,7 @@ func (c *RemoteChannel) Setup(ctx context.Context) error {
 
 // Request connects to the producer's task manager and asks for the subpartition. A failure names the partition.
 func (c *RemoteChannel) Request() error {
-	client, err := c.o.Connections.client(c.o.Addr)
+	client, err := c.o.Connections.client(c.o.Addr, c.o.Partition.Vertex)
 	if err != nil {
 		return fmt.Errorf("network: connection for partition %s of subtask %d to %s: %w", c.o.Partition.Vertex, c.o.Partition.Subtask, c.o.Addr, err)
 	}
@@ -137,7 +141,12 @@ func (c *RemoteChannel) Next() (b Buffer, more, ok bool, err error) {
 		b, ok = c.received.pop()
 		more = c.received.len() > 0
 	}
+	urgent := more && c.received.priority > 0
 	c.mu.Unlock()
+	if urgent {
+		// Only the first of several priority events was announced.
+		c.o.Gate.NotifyPriority(c.o.Index)
+	}
 	return b, more, ok, err
 }
 
@@ -291,6 +300,10 @@ func (c *RemoteChannel) onBuffer(b Buffer, backlog int32, thread string) error {
 	if backlog >= 0 {
 		c.onBacklog(backlog, thread)
 	}
+	if c.o.NoCredit && b.Type.BlocksUpstream() && c.o.Gate.Channels() == 1 && !c.released.Load() {
+		// No other channel is waited for, so the producer need not pause. Flink before 1.5 never made it.
+		return c.Resume()
+	}
 	return nil
 }
 
@@ -308,6 +321,13 @@ func (c *RemoteChannel) onEmptyBuffer(seq, backlog int32, thread string) error {
 	}
 	c.expectedSeq++
 	c.mu.Unlock()
+	if !c.o.NoCredit {
+		// It used up a credit, so the buffer that stood for that goes back: kept without a credit it would count as one
+		// that the producer may still fill, and none would be asked for in its stead.
+		if free := c.buffers.take(); free != nil {
+			free.Release()
+		}
+	}
 	if backlog >= 0 {
 		c.onBacklog(backlog, thread)
 	}
@@ -316,6 +336,10 @@ func (c *RemoteChannel) onEmptyBuffer(seq, backlog int32, thread string) error {
 
 // onBacklog asks for floating buffers by the producer's backlog.
 func (c *RemoteChannel) onBacklog(backlog int32, thread string) {
+	if c.o.NoCredit {
+		c.buffers.note(int(backlog))
+		return
+	}
 	c.buffersAdded(c.buffers.request(int(backlog)+c.o.ExclusiveBuffers), thread)
 }
 
@@ -361,13 +385,14 @@ type RemoteChannelStats struct {
 	Buffers         int64 // data buffers received
 	Events          int64
 	Bytes           int64
+	Overtaken       int64 // data buffers that barriers have overtaken in the queue
 }
 
 // Stats reads the channel; any goroutine may.
 func (c *RemoteChannel) Stats() RemoteChannelStats {
 	var s RemoteChannelStats
 	c.mu.Lock()
-	s.Queued, s.QueuedBytes = c.received.len(), c.received.bytes
+	s.Queued, s.QueuedBytes, s.Overtaken = c.received.len(), c.received.bytes, c.overtaken
 	c.mu.Unlock()
 	s.ExclusiveFree, s.FloatingHeld, s.Required, s.Waiting = c.buffers.counts()
 	s.Backlog = max(0, s.Required-c.o.ExclusiveBuffers)

@@ -15,6 +15,7 @@ const noBarrier = -1
 func (c *RemoteChannel) enqueue(b Buffer) (firstPriority bool, err error) {
 	if b.IsData() {
 		c.received.push(b)
+		c.persist.data(b.Bytes)
 		return false, nil
 	}
 	var barrier *serde.CheckpointBarrier
@@ -29,6 +30,9 @@ func (c *RemoteChannel) enqueue(b Buffer) (firstPriority bool, err error) {
 	}
 	switch {
 	case b.Type.HasPriority():
+		if barrier != nil {
+			c.overtaken += int64(c.received.data(c.received.len()))
+		}
 		c.received.pushPriority(b)
 		firstPriority = c.received.priority == 1
 	case b.Type.RequiresAnnouncement() && barrier != nil:
@@ -39,7 +43,7 @@ func (c *RemoteChannel) enqueue(b Buffer) (firstPriority bool, err error) {
 	default:
 		c.received.push(b)
 	}
-	if barrier != nil && barrier.ID > c.lastBarrier {
+	if barrier != nil && c.persist.barrier(barrier.ID) && barrier.ID > c.lastBarrier {
 		c.lastBarrier, c.lastBarrierSeq = barrier.ID, b.Seq
 	}
 	return firstPriority, nil
@@ -49,6 +53,7 @@ func (c *RemoteChannel) enqueue(b Buffer) (firstPriority bool, err error) {
 // (Flink's convertToPriorityEvent). Only its place changes.
 func (c *RemoteChannel) Prioritize(seq int32) error {
 	c.mu.Lock()
+	before := c.received.find(seq)
 	b, ok := c.received.remove(seq)
 	if !ok || b.IsData() {
 		if ok {
@@ -57,6 +62,7 @@ func (c *RemoteChannel) Prioritize(seq int32) error {
 		c.mu.Unlock()
 		return fmt.Errorf("network: channel %d has no event %d in its queue", c.o.Index, seq)
 	}
+	c.overtaken += int64(c.received.data(before))
 	c.received.pushPriority(b)
 	first := c.received.priority == 1
 	c.mu.Unlock()
@@ -72,8 +78,12 @@ func (c *RemoteChannel) Prioritize(seq int32) error {
 func (c *RemoteChannel) InFlight(checkpoint int64) ([]Buffer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.inFlight(checkpoint)
+}
+
+func (c *RemoteChannel) inFlight(checkpoint int64) ([]Buffer, error) {
 	if checkpoint < c.lastBarrier {
-		return nil, fmt.Errorf("network: checkpoint %d was subsumed on channel %d by checkpoint %d", checkpoint, c.o.Index, c.lastBarrier)
+		return nil, fmt.Errorf("network: checkpoint %d on channel %d: %w, %d", checkpoint, c.o.Index, ErrSubsumed, c.lastBarrier)
 	}
 	var bounded bool
 	if checkpoint > c.lastBarrier {
@@ -96,6 +106,45 @@ func (c *RemoteChannel) InFlight(checkpoint int64) ([]Buffer, error) {
 		list = append(list, *b)
 	}
 	return list, nil
+}
+
+// HasPriority tells if Next will take a priority event.
+func (c *RemoteChannel) HasPriority() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.received.priority > 0
+}
+
+// CheckpointStarted stores the data in flight of a checkpoint, and goes on with what arrives until its barrier.
+func (c *RemoteChannel) CheckpointStarted(checkpoint int64, store func(data []byte)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, err := c.inFlight(checkpoint)
+	if err != nil {
+		return err
+	}
+	if err := c.persist.start(checkpoint, store); err != nil {
+		recycle(list)
+		return err
+	}
+	for i := range list {
+		store(list[i].Bytes)
+	}
+	recycle(list)
+	return nil
+}
+
+func recycle(list []Buffer) {
+	for i := range list {
+		list[i].Recycle()
+	}
+}
+
+// CheckpointStopped ends the keeping of data for a checkpoint.
+func (c *RemoteChannel) CheckpointStopped(checkpoint int64) {
+	c.mu.Lock()
+	c.persist.stop(checkpoint)
+	c.mu.Unlock()
 }
 
 // before compares sequence numbers, which wrap around.

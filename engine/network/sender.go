@@ -76,7 +76,10 @@ type Sender struct {
 	sink     readerSink
 	tracer   *trace.Tracer
 	thread   string
+	frames   *FrameTap
+	noCredit bool // whatever is available is sent (flowControl=tcp)
 
+	lost      error // why the connection broke: what the producers hear then
 	readers   map[ChannelID]*Reader
 	available []*Reader // ring
 	head, n   int
@@ -103,6 +106,9 @@ func (s *Sender) Request(partition PartitionID, req PartitionRequest) (r *Reader
 		s.fail(r, ErrorOther, fmt.Errorf("a range of subpartitions, %d to %d, was requested, expected one", req.SubpartitionStart, req.SubpartitionEnd))
 		return r, false
 	}
+	if s.frames.On() {
+		s.tapTook(r, MsgPartitionRequest, 0)
+	}
 	if waits = s.connect(r); waits {
 		s.waiting = append(s.waiting, r)
 	}
@@ -118,6 +124,9 @@ func (s *Sender) connect(r *Reader) (notFound bool) {
 	case err != nil:
 		s.fail(r, ErrorOther, err)
 	default:
+		if r.initialCredit == 0 && !s.noCredit {
+			v.ReturnEmpty() // the channel borrowed a floating buffer for it
+		}
 		r.view = v
 		s.enqueue(r)
 	}
@@ -159,7 +168,7 @@ func (s *Sender) enqueue(r *Reader) {
 	if r.queued || r.released || r.view == nil {
 		return
 	}
-	hasCredit := r.credit.Load() > 0
+	hasCredit := s.noCredit || r.credit.Load() > 0
 	if t := s.tracer; !hasCredit && t.On(trace.OnlyEventMayPass) {
 		t.Hit(trace.OnlyEventMayPass, s.thread, trace.Str("vertex", r.partition.Vertex), trace.Int("subtask", r.partition.Subtask), trace.Int("subpartition", r.subpartition))
 	}
@@ -168,8 +177,11 @@ func (s *Sender) enqueue(r *Reader) {
 		s.register(r)
 		return
 	}
-	if backlog > 0 && r.needsBacklog() {
+	if backlog > 0 && r.needsBacklog() && !s.noCredit {
 		s.messages = append(s.messages, Outgoing{ID: MsgBacklogAnnounce, Receiver: r.receiver, Backlog: int32(backlog)})
+		if s.frames.On() {
+			s.tapSent(&s.messages[len(s.messages)-1], r)
+		}
 		return
 	}
 	if backlog == 0 {
@@ -199,7 +211,11 @@ func (s *Sender) AddCredit(id ChannelID, n int32) {
 	if r == nil {
 		return
 	}
-	r.credit.Store(r.credit.Load() + n)
+	before := r.credit.Load()
+	r.credit.Store(before + n)
+	if s.frames.On() {
+		s.tapTook(r, MsgAddCredit, before)
+	}
 	if t := s.tracer; t.On(trace.CreditAdded) {
 		t.Hit(trace.CreditAdded, s.thread, trace.Str("vertex", r.partition.Vertex), trace.Int("subtask", r.partition.Subtask),
 			trace.Int("subpartition", r.subpartition), trace.Int("added", n), trace.Int("credit", r.credit.Load()))
@@ -214,8 +230,12 @@ func (s *Sender) Resume(id ChannelID) {
 	if r == nil || r.view == nil {
 		return
 	}
+	before := r.credit.Load()
 	if r.initialCredit == 0 {
 		r.credit.Store(0)
+	}
+	if s.frames.On() {
+		s.tapTook(r, MsgResumeConsumption, before)
 	}
 	r.view.Resume()
 	s.enqueue(r)
@@ -225,6 +245,9 @@ func (s *Sender) Resume(id ChannelID) {
 func (s *Sender) SetBufferSize(id ChannelID, n int32) {
 	if r := s.readers[id]; r != nil && r.view != nil {
 		r.view.SetBufferSize(int(n))
+		if s.frames.On() {
+			s.tapTook(r, MsgNewBufferSize, r.credit.Load())
+		}
 	}
 }
 
@@ -242,7 +265,11 @@ func (s *Sender) release(r *Reader) {
 	}
 	r.released = true
 	if r.view != nil {
-		r.view.Release()
+		if s.lost != nil {
+			r.view.Abandon(s.lost)
+		} else {
+			r.view.Release()
+		}
 	}
 	for i, w := range s.waiting {
 		if w == r {
@@ -310,7 +337,9 @@ func (s *Sender) Next(o *Outgoing) (ok bool) {
 		}
 		credit := r.credit.Load()
 		if p.IsData() {
-			credit--
+			if !s.noCredit {
+				credit--
+			}
 			if credit < 0 {
 				p.Recycle()
 				s.fail(r, ErrorOther, errors.New("network: no credit available"))
@@ -321,7 +350,7 @@ func (s *Sender) Next(o *Outgoing) (ok bool) {
 		} else {
 			r.events.Add(1)
 		}
-		if p.Next != serde.None && (credit > 0 || p.Next != serde.DataBuffer) {
+		if p.Next != serde.None && (s.noCredit || credit > 0 || p.Next != serde.DataBuffer) {
 			s.register(r)
 		}
 		if t := s.tracer; t.On(trace.ReaderPolled) {
@@ -330,6 +359,9 @@ func (s *Sender) Next(o *Outgoing) (ok bool) {
 				trace.Int("credit", credit), trace.Int("backlog", p.Backlog))
 		}
 		o.ID, o.Receiver, o.Sub, o.Backlog, o.Buffer = MsgBufferResponse, r.receiver, r.subpartition, int32(p.Backlog), p.Buffer
+		if s.frames.On() {
+			s.tapSent(o, r)
+		}
 		return true
 	}
 	return false

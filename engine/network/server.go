@@ -57,6 +57,7 @@ type serverConn struct {
 func newServerConn(m *ConnectionManager, conn net.Conn, number int) *serverConn {
 	s := &serverConn{manager: m, conn: conn, parker: newParker(), timers: map[*Reader]*time.Timer{}}
 	s.sender = NewSender(m.o.Provider, s, m.o.Tracer, fmt.Sprintf("%s writes to consumer %d", m.o.Name, number))
+	s.sender.frames, s.sender.noCredit = m.o.Frames, m.o.NoCredit
 	return s
 }
 
@@ -72,7 +73,8 @@ func (s *serverConn) readerNonEmpty(r *Reader) { s.post(serverOp{kind: opNonEmpt
 func (s *serverConn) readLoop() {
 	err := s.readFrames()
 	var bad *FrameError
-	if errors.As(err, &bad) {
+	var broken *LinkError // by what the other end found
+	if errors.As(err, &bad) && !errors.As(err, &broken) {
 		s.post(serverOp{kind: opFatal, err: err})
 		return
 	}
@@ -151,7 +153,8 @@ func (s *serverConn) writeLoop() {
 			s.parker.park()
 			continue
 		}
-		if s.write(s.out[:n]) != nil {
+		if err := s.write(s.out[:n]); err != nil {
+			s.lose(err)
 			return
 		}
 	}
@@ -180,6 +183,7 @@ func (s *serverConn) apply() bool {
 			s.sender.PartitionCreated() // a last look
 			s.sender.Expire(op.reader)
 		case opFatal:
+			s.lose(op.err)
 			s.sender.FailAll(op.err)
 			var o Outgoing
 			for s.sender.Next(&o) {
@@ -189,6 +193,9 @@ func (s *serverConn) apply() bool {
 			}
 			goOn = false
 		case opEnd:
+			if op.err != nil && goOn {
+				s.lose(op.err)
+			}
 			goOn = false
 		}
 	}
@@ -245,20 +252,25 @@ func (s *serverConn) write(out []Outgoing) error {
 		}
 	}
 	s.buffers = s.slices[:k]
-	var err error
-	if v, ok := s.conn.(interface {
-		writeAll(net.Buffers) (int64, error)
-	}); ok {
-		_, err = v.writeAll(s.buffers)
-	} else {
-		_, err = s.buffers.WriteTo(s.conn)
-	}
+	_, err := writeBuffers(s.conn, &s.buffers)
 	clear(s.slices[:k])
 	for i := range out {
 		out[i].Buffer.Recycle()
 		out[i].Error.Cause = ""
 	}
 	return err
+}
+
+// lose notes, once, why the connection broke, for the producers that will find nobody reading.
+func (s *serverConn) lose(err error) {
+	if s.sender.lost != nil {
+		return
+	}
+	var bad *FrameError
+	if !errors.As(err, &bad) { // a consumer that sends garbage is answered first
+		err = breakLink(s.conn, err)
+	}
+	s.sender.lost = &TransportError{Remote: isRemote(err), Addr: peerName(s.conn, s.conn.RemoteAddr().String()), Err: err}
 }
 
 // end releases the readers and the connection.

@@ -46,10 +46,19 @@ type Subpartition struct {
 
 	// flushRequested is written under mu; the producer reads it alone, to skip a flush that is asked for already.
 	flushRequested atomic.Bool
+	// waiting is an aligned barrier in the queue that may turn unaligned; nil without one.
+	waiting *waitingBarrier
+	// overtaken counts data buffers that barriers have overtaken.
+	overtaken int64
+
 	// bufferSize is the size announced by the consumer's debloater.
 	bufferSize int
 
+	cause error // why it was released, if the connection to its reader broke
+
 	totalBuffers, totalEvents, totalBytes int64
+	// sentBuffers and sentBytes count the data that left the queue; a buffer that is read in pieces counts for each.
+	sentBuffers, sentBytes int64
 }
 
 // NoBufferSize is the size of a subpartition that was told none.
@@ -65,15 +74,24 @@ func newSubpartition(index, startBufferSize int) *Subpartition {
 // errFinished is what adding to a finished or released subpartition gives.
 var errFinished = errors.New("network: the subpartition is finished or released")
 
+// refusal is why nothing can be added; the lock is held.
+func (s *Subpartition) refusal() error {
+	if s.cause != nil {
+		return s.cause
+	}
+	return errFinished
+}
+
 // addSegment queues a segment whose writer goes on writing it. The queue takes its own reference. It returns the
 // size that the buffer should be cut at.
 func (s *Subpartition) addSegment(seg *memory.Segment) (size int, err error) {
 	seg.Retain()
 	s.mu.Lock()
 	if s.finished || s.released {
+		err := s.refusal()
 		s.mu.Unlock()
 		seg.Release()
-		return 0, errFinished
+		return 0, err
 	}
 	s.queue.pushBack(entry{seg: seg, typ: serde.DataBuffer})
 	s.totalBuffers++
@@ -90,10 +108,16 @@ func (s *Subpartition) addSegment(seg *memory.Segment) (size int, err error) {
 
 // addEvent queues an event; a priority event goes before everything that is not one. finish ends the subpartition.
 func (s *Subpartition) addEvent(event []byte, typ serde.DataType, finish bool) error {
+	return s.addBarrier(event, typ, finish, nil)
+}
+
+// addBarrier is addEvent for a barrier that concerns the data in flight: b says of which checkpoint, and who keeps it.
+func (s *Subpartition) addBarrier(event []byte, typ serde.DataType, finish bool, b *waitingBarrier) error {
 	s.mu.Lock()
 	if s.finished || s.released {
+		err := s.refusal()
 		s.mu.Unlock()
-		return errFinished
+		return err
 	}
 	e := entry{event: event, typ: typ}
 	v := s.view
@@ -109,6 +133,9 @@ func (s *Subpartition) addEvent(event []byte, typ serde.DataType, finish bool) e
 	}
 	s.totalBuffers++
 	s.totalEvents++
+	if b != nil {
+		s.keepInFlight(typ, b)
+	}
 	notify := v != nil && (finish || s.shouldNotify())
 	s.finished = s.finished || finish
 	s.mu.Unlock()
@@ -202,6 +229,9 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 		p.Type = typ
 		if seg == nil {
 			p.Bytes = event
+			if typ == serde.TimeoutableAlignedCheckpointBarrier {
+				s.leftInTime(entry{event: event, typ: typ})
+			}
 		} else {
 			p.Bytes, p.Seg = seg.Bytes()[from:n:n], seg
 			if !done {
@@ -219,6 +249,10 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 		s.blocked = true
 	}
 	s.totalBytes += int64(len(p.Bytes))
+	if p.Type == serde.DataBuffer {
+		s.sentBuffers++
+		s.sentBytes += int64(len(p.Bytes))
+	}
 	p.Seq = s.seq
 	s.seq++
 	p.Backlog = s.backlogNow()
@@ -247,7 +281,7 @@ func (s *Subpartition) available() bool {
 	return !s.blocked && s.queue.len() > 0 && (s.flushRequested.Load() || s.finishedBuffers() > 0)
 }
 
-// release drops everything queued; the writer's own reference stays with the writer.
+// release drops everything queued and tells the reader; the writer's own reference stays with the writer.
 func (s *Subpartition) release() {
 	s.mu.Lock()
 	if s.released {
@@ -262,11 +296,30 @@ func (s *Subpartition) release() {
 		}
 	}
 	s.backlog, s.priority = 0, 0
+	if s.waiting != nil {
+		s.waiting.state.Fail(errReleased)
+		s.waiting = nil
+	}
+	v := s.view
 	s.view = nil
 	s.mu.Unlock()
 	for _, seg := range segs {
 		seg.Release()
 	}
+	if v != nil {
+		v.listener.DataAvailable() // its next look finds the partition released
+	}
+}
+
+// abandon releases the subpartition because its reader is lost; the producer hears of the cause when it adds more.
+func (s *Subpartition) abandon(cause error) {
+	s.mu.Lock()
+	if !s.released {
+		s.cause = cause
+		s.view = nil // it knows
+	}
+	s.mu.Unlock()
+	s.release()
 }
 
 // SubpartitionStats is what a snapshot shows of a subpartition.
@@ -276,6 +329,7 @@ type SubpartitionStats struct {
 	Backlog                               int
 	Fill                                  []int // bytes of each queued buffer, oldest first; -1 an event
 	Blocked                               bool
+	Overtaken                             int64 // data buffers that barriers have overtaken
 	TotalBuffers, TotalEvents, TotalBytes int64
 }
 
@@ -283,7 +337,7 @@ type SubpartitionStats struct {
 func (s *Subpartition) stats() SubpartitionStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := SubpartitionStats{Backlog: s.backlogNow(), Blocked: s.blocked, TotalBuffers: s.totalBuffers - s.totalEvents,
+	st := SubpartitionStats{Backlog: s.backlogNow(), Blocked: s.blocked, Overtaken: s.overtaken, TotalBuffers: s.totalBuffers - s.totalEvents,
 		TotalEvents: s.totalEvents, TotalBytes: s.totalBytes, Fill: make([]int, 0, s.queue.len())}
 	for i := range s.queue.len() {
 		e := s.queue.at(i)
@@ -380,4 +434,14 @@ func (v *View) SetBufferSize(n int) {
 }
 
 // Release ends the reading: what is queued is dropped, and what the producer adds is refused.
-func (v *View) Release() { v.s.release() }
+func (v *View) Release() {
+	v.s.mu.Lock()
+	if v.s.view == v {
+		v.s.view = nil // it need not be told of its own release
+	}
+	v.s.mu.Unlock()
+	v.s.release()
+}
+
+// Abandon ends the reading because the connection of the reader broke: the producer fails with the cause.
+func (v *View) Abandon(cause error) { v.s.abandon(cause) }

@@ -68,11 +68,14 @@ func (m *Memory) Listen() (net.Listener, error) {
 func (m *Memory) Dial(addr string) (net.Conn, error) {
 	m.mu.Lock()
 	l := m.listeners[addr]
+	m.next++
+	dialer := memoryAddr(fmt.Sprintf("memory:%d", m.next))
 	m.mu.Unlock()
 	if l == nil {
 		return nil, &net.OpError{Op: "dial", Net: "memory", Addr: memoryAddr(addr), Err: net.ErrClosed}
 	}
 	here, there := memoryPipe(l.addr)
+	here.local, there.remote = dialer, dialer
 	select {
 	case l.accept <- there:
 		return here, nil

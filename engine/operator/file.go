@@ -91,7 +91,7 @@ func (f *FileSource) SettingsChanged() {
 		}
 	}
 	if mine > 0 {
-		f.limit.setRate(f.ctx.Settings.Rate * float64(mine) / float64(len(f.from)))
+		f.limit.follow(f.ctx.Settings, float64(mine)/float64(len(f.from)))
 	}
 }
 

@@ -63,7 +63,7 @@ func (g *Generator) SettingsChanged() {
 
 func (g *Generator) share() {
 	if share := g.splits.share(); share > 0 {
-		g.limit.setRate(g.ctx.Settings.Rate * share)
+		g.limit.follow(g.ctx.Settings, share)
 	}
 }
 

@@ -11,4 +11,10 @@ var (
 	_ task.Operator = (*KeyedCount)(nil)
 	_ task.Operator = (*Sink)(nil)
 	_ task.Operator = (*Checksum)(nil)
+	_ task.Operator = (*FlatMap)(nil)
+	_ task.Operator = (*Salt)(nil)
+	_ task.Operator = (*PreCount)(nil)
+
+	_ task.Ticking    = (*PreCount)(nil)
+	_ task.PreBarrier = (*PreCount)(nil)
 )

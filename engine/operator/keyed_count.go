@@ -1,10 +1,15 @@
 package operator
 
 import (
+	"fmt"
+	"strconv"
+
 	"weir/engine/checkpoint"
 	"weir/engine/metric"
 	"weir/engine/serde"
 	"weir/engine/state"
+	"weir/engine/state/heap"
+	"weir/engine/state/keyed"
 	"weir/engine/task"
 )
 
@@ -12,8 +17,12 @@ import (
 type KeyedCount struct {
 	t    serde.KeyType
 	emit bool
+	sum  bool // a record counts as often as its payload says
 
-	count   *state.Value[int64]
+	backend state.Backend
+	keys    *state.KeyContext
+	count   *state.ValueState[int64]
+	failed  error // of a snapshot, told with the next record
 	restore []*checkpoint.OperatorState
 	out     task.Output
 	record  serde.Record
@@ -25,16 +34,25 @@ const MaxCounts = 1000
 // NewKeyedCount counts keys of type t. With emit it sends each new count on: a record whose key is the count, a long.
 func NewKeyedCount(t serde.KeyType, emit bool) *KeyedCount { return &KeyedCount{t: t, emit: emit} }
 
+// NewKeyedSum is the second of two stages: it adds up the counts that PreCount sends.
+func NewKeyedSum(t serde.KeyType, emit bool) *KeyedCount {
+	return &KeyedCount{t: t, emit: emit, sum: true}
+}
+
 // Open makes the state, and fills it if Restore was called before.
 func (c *KeyedCount) Open(ctx *task.Context, out task.Output) error {
 	c.out = out
-	count, err := state.NewValue(state.Options{Name: "count", Key: c.t, MaxParallelism: ctx.MaxParallelism, KeyGroups: ctx.KeyGroups}, state.Int64())
+	backend, err := heap.New(heap.Options{Key: c.t, MaxParallelism: ctx.MaxParallelism, KeyGroups: ctx.KeyGroups})
 	if err != nil {
 		return err
 	}
-	c.count = count
+	count, err := keyed.Value(backend, state.ValueDescriptor[int64]{Name: "count", Codec: state.Int64()})
+	if err != nil {
+		return err
+	}
+	c.backend, c.keys, c.count = backend, backend.Context(), count
 	for _, s := range c.restore {
-		if err := count.Restore(s.Keyed); err != nil {
+		if err := backend.Restore(s.Keyed); err != nil {
 			return err
 		}
 	}
@@ -44,12 +62,14 @@ func (c *KeyedCount) Open(ctx *task.Context, out task.Output) error {
 
 // Process counts.
 func (c *KeyedCount) Process(r *serde.Record) error {
-	if err := c.count.SetCurrentKey(r.Key, serde.HashKey(c.t, r.Key)); err != nil {
+	if err := c.keys.Set(r.Key, serde.HashKey(c.t, r.Key)); err != nil {
 		return err
 	}
-	n, _ := c.count.Get()
-	n++
-	c.count.Put(n)
+	n, err := c.add(r)
+	c.keys.Clear()
+	if err != nil {
+		return err
+	}
 	if !c.emit {
 		return nil
 	}
@@ -57,23 +77,47 @@ func (c *KeyedCount) Process(r *serde.Record) error {
 	return c.out.Collect(&c.record)
 }
 
+// add adds what the record says to the count of the current key.
+func (c *KeyedCount) add(r *serde.Record) (int64, error) {
+	if c.failed != nil {
+		return 0, c.failed
+	}
+	n, err := c.count.Value()
+	if err != nil {
+		return 0, err
+	}
+	if c.sum {
+		more, err := strconv.ParseInt(r.Payload, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("key %s: the count %q is not a number", serde.FormatKey(c.t, r.Key), r.Payload)
+		}
+		n += more
+	} else {
+		n++
+	}
+	return n, c.count.Update(n)
+}
+
 // Counts are the counts by key now, or nil if there are more than MaxCounts keys. Only the task's goroutine may call it.
 func (c *KeyedCount) Counts() map[string]int64 {
-	n := c.count.Stats().Keys
+	n := c.count.Entries()
 	if n > MaxCounts {
 		return nil
 	}
 	m := make(map[string]int64, n)
-	c.count.Each(func(_ int, k serde.Key, v int64) bool {
+	err := c.count.Each(func(_ int, k serde.Key, _ state.Window, v int64) bool {
 		m[serde.FormatKey(c.t, k)] = v
 		return true
 	})
+	if err != nil {
+		return nil
+	}
 	return m
 }
 
 // State is what the Snapshot tells of the state. Only the task's goroutine may call it.
 func (c *KeyedCount) State() metric.State {
-	s := c.count.Stats()
+	s := c.backend.Stats()
 	return metric.State{Keys: s.Keys, Bytes: s.Bytes, RestoredKeys: s.RestoredKeys, KeysOutOfRange: s.KeysOutOfRange}
 }
 
@@ -85,7 +129,11 @@ func (c *KeyedCount) Finish() error { return nil }
 
 // Snapshot is the counts by key group.
 func (c *KeyedCount) Snapshot() *checkpoint.OperatorState {
-	return &checkpoint.OperatorState{Keyed: c.count.Snapshot()}
+	groups, err := state.GroupBytes(c.backend, 0)
+	if err != nil {
+		c.failed = err
+	}
+	return &checkpoint.OperatorState{Keyed: groups}
 }
 
 // Restore takes the counts of this subtask's key groups, before or after Open.
@@ -93,12 +141,17 @@ func (c *KeyedCount) Restore(s *checkpoint.OperatorState) error {
 	if s == nil {
 		return nil
 	}
-	if c.count == nil {
+	if c.backend == nil {
 		c.restore = append(c.restore, s)
 		return nil
 	}
-	return c.count.Restore(s.Keyed)
+	return c.backend.Restore(s.Keyed)
 }
 
-// Close does nothing.
-func (c *KeyedCount) Close() error { return nil }
+// Close gives the state up.
+func (c *KeyedCount) Close() error {
+	if c.backend == nil {
+		return nil
+	}
+	return c.backend.Close()
+}

@@ -3,7 +3,10 @@ package operator
 
 import (
 	"math"
+	"runtime"
 	"time"
+
+	"weir/engine/task"
 )
 
 // limiter lets records through at a rate, as the SmoothBursty limiter of Guava does behind Flink's GuavaRateLimiter:
@@ -14,6 +17,9 @@ type limiter struct {
 	rate    float64 // records/s; 0 is unlimited
 	permits int64   // granted and not yet used
 	batch   float64 // the most permits granted at one look at the clock
+	// alone lets those who wait for a record run before the next one: with a timer that is coarser than the schedule
+	// several records are due at once, and would share a buffer although each is flushed.
+	alone bool
 
 	started bool
 	base    time.Time
@@ -63,7 +69,16 @@ func (l *limiter) take() (wait time.Duration, ok bool) {
 		}
 	}
 	l.permits--
+	if l.alone {
+		runtime.Gosched()
+	}
 	return 0, true
+}
+
+// follow applies the knobs; share is the part of the rate that this source has.
+func (l *limiter) follow(s *task.Settings, share float64) {
+	l.setRate(s.Rate * share)
+	l.alone = s.Rate > 0 && s.BufferTimeoutMs == 0
 }
 
 // giveBack returns a permit that was taken last and not used.

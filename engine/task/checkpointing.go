@@ -32,14 +32,16 @@ func (t *Task) event(b network.Buffer, channel int) error {
 	}
 	switch e := e.(type) {
 	case serde.CheckpointBarrier:
-		return t.act(t.aligned.Barrier(channel, e, time.Now()))
+		return t.act(t.barriers.Barrier(channel, e, time.Now()))
+	case serde.EventAnnouncement:
+		return t.act(t.barriers.Announcement(channel, e.Barrier, e.SequenceNumber, time.Now()))
 	case serde.CancelCheckpointMarker:
-		return t.act(t.aligned.Cancel(channel, e.CheckpointID, time.Now()))
+		return t.act(t.barriers.Cancel(channel, e.CheckpointID, time.Now()))
 	case serde.EndOfDataEvent:
 		return nil
 	case serde.EndOfPartitionEvent:
 		t.openInputs--
-		actions := t.aligned.EndOfPartition(channel, time.Now())
+		actions := t.barriers.EndOfPartition(channel, time.Now())
 		t.Gate.Channel(channel).Release()
 		return t.act(actions)
 	}
@@ -48,8 +50,20 @@ func (t *Task) event(b network.Buffer, channel int) error {
 
 // act does what the barrier handler asks for.
 func (t *Task) act(actions []checkpoint.Action) error {
-	for _, a := range actions {
+	for i, a := range actions {
 		switch a.Kind {
+		case checkpoint.StartPersisting:
+			if err := t.startPersisting(a.ID); subsumed(err) {
+				return t.giveUp(a.ID, actions[i+1:])
+			} else if err != nil {
+				return err
+			}
+		case checkpoint.StopPersisting:
+			t.stopPersisting(a)
+		case checkpoint.Prioritize:
+			if err := t.Gate.Channel(a.Channel).Prioritize(a.Seq); err != nil {
+				return err
+			}
 		case checkpoint.Block: // the subpartition blocked itself when its barrier was polled
 		case checkpoint.Resume:
 			if err := t.Gate.Channel(a.Channel).Resume(); err != nil {
@@ -65,8 +79,10 @@ func (t *Task) act(actions []checkpoint.Action) error {
 				return err
 			}
 			t.Listener.Declined(t.Vertex, t.Context.Index, a.ID, a.Reason)
+			t.dropInFlight(a.ID)
 		}
 	}
+	t.armTimer()
 	return nil
 }
 
@@ -81,6 +97,7 @@ func (t *Task) cancelDownstream(id int64) error {
 func (t *Task) NotifyAborted(id int64, stop bool) {
 	t.Mailbox.Post(func() {
 		t.taken.Aborted(id)
+		t.dropInFlight(id)
 		t.suspended = t.suspended && !stop
 	})
 }
@@ -95,19 +112,22 @@ func (t *Task) snapshot(b serde.CheckpointBarrier, startDelay, alignment time.Du
 	case checkpoint.Ignore:
 		return nil
 	case checkpoint.SendCancel:
+		t.dropInFlight(b.ID)
 		return t.cancelDownstream(b.ID)
 	}
 	began := time.Now()
-	if t.Writer != nil {
-		if err := t.Writer.BroadcastEvent(b, false); err != nil {
-			return err
-		}
+	if err := t.prepareSnapshot(b.ID); err != nil {
+		return err
+	}
+	f, err := t.sendBarrier(b, alignment, bytes)
+	if err != nil {
+		return err
 	}
 	s := t.state()
 	t.Counters.CheckpointStartDelayNs.Store(int64(startDelay))
 	t.Counters.CheckpointAlignmentNs.Store(int64(alignment))
 	t.Listener.Snapshotted(Snapshotted{Vertex: t.Vertex, Subtask: t.Context.Index, CheckpointID: b.ID, State: s,
-		StartDelay: startDelay, Alignment: alignment, Sync: time.Since(began), ProcessedBytes: bytes})
+		StartDelay: startDelay, Alignment: alignment, Sync: time.Since(began), ProcessedBytes: bytes, InFlight: f})
 	return nil
 }
 

@@ -8,7 +8,7 @@ type Counters struct {
 	_                                             [128]byte
 	RecordsIn, RecordsOut, RecordsEmitted         atomic.Int64
 	BytesInLocal, BytesInRemote                   atomic.Int64
-	BytesOut, BuffersOut, FullBytesOut            atomic.Int64
+	BytesOut, BuffersOut                          atomic.Int64
 	BuffersInLocal, BuffersInRemote               atomic.Int64
 	DebloatedSize, EstimatedTimeToConsume         atomic.Int64
 	CheckpointStartDelayNs, CheckpointAlignmentNs atomic.Int64

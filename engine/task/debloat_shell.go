@@ -77,7 +77,7 @@ func (d *debloatShell) recalculate(core *Debloater) {
 		return
 	}
 	inUse := d.t.Gate.BuffersInUse()
-	throughput := d.throughput.Calculate(nowNs())
+	throughput := d.measure()
 	size, announce := d.core.Recalculate(throughput, inUse)
 	d.t.Counters.EstimatedTimeToConsume.Store(d.core.EstimatedTimeToConsumeMs())
 	if announce {
@@ -88,6 +88,16 @@ func (d *debloatShell) recalculate(core *Debloater) {
 		d.announce(size)
 	}
 	d.schedule()
+}
+
+// measure answers the throughput of the period that ends. A task that worked on what the period before had brought, and
+// then waits, has measured time without bytes; Flink takes that for a throughput of 0, repeats it for as long as the
+// silence lasts, and brings the size down to its minimum. Here the last throughput stands.
+func (d *debloatShell) measure() int64 {
+	if d.throughput.Starved() {
+		return d.throughput.Skip()
+	}
+	return d.throughput.Calculate(nowNs())
 }
 
 func (d *debloatShell) announce(size int) {

@@ -21,7 +21,9 @@ type Mailbox struct {
 	// pending tells the task, for one load a record, that there is something to look at.
 	pending atomic.Bool
 	publish atomic.Bool
-	_       [128]byte
+	// priority says that the gate has a priority event.
+	priority atomic.Bool
+	_        [128]byte
 
 	state atomic.Int32
 	token chan struct{}
@@ -63,6 +65,13 @@ func (m *Mailbox) Post(run func()) bool {
 func (m *Mailbox) RequestPublish() {
 	m.publish.Store(true)
 	m.pending.Store(true)
+}
+
+// WakeForPriority has the task look at the gate's priority events between two records.
+func (m *Mailbox) WakeForPriority() {
+	m.priority.Store(true)
+	m.pending.Store(true)
+	m.Wake()
 }
 
 // Pending says that there is mail, or a request to publish.

@@ -15,16 +15,28 @@ type Settings struct {
 	WorkOn      string // all hot
 	SinkWorkMs  float64
 	FanOut      int
+	TwoStage    bool // pre-aggregate under a salted key, then aggregate again by the key itself
 	Seed        int64
+	// MeasureLatency stamps each record with the time of its emission, in ns, for the latency histograms of the tasks that
+	// receive it. The stamp takes 8 bytes of each record on the wire, and a look at the clock at both ends.
+	MeasureLatency bool
 
 	// Job.
 	Parallelism    int
 	MaxParallelism int // 0 is derived
 	TaskManagers   int
 	Chaining       bool
+	Exchange       string // hash rebalance rescale broadcast forward; of labs that let one choose
+
+	// After a failure.
+	RestartStrategy string // none fixed-delay exponential-delay
+	RestartAttempts int    // how often fixed-delay restarts
+	RestartDelayMs  int    // of fixed-delay before each restart, of exponential-delay before the first
 
 	// Network.
 	Transport                 string // tcp memory
+	FlowControl               string // credit tcp; without credit one connection's channels wait for each other
+	WireBytesPerSecond        int64  // of each end of each connection; 0 is unlimited
 	BufferTimeoutMs           int    // 0 after each record, -1 only full buffers
 	Debloat                   bool
 	DebloatTargetMs           int
@@ -43,6 +55,8 @@ type Settings struct {
 	MinPauseMs           int
 	ToleratedFailures    int
 	RetainedCheckpoints  int
+	CheckpointMode       string // aligned unaligned
+	AlignedTimeoutMs     int    // with unaligned: stays aligned until so long after the trigger; 0 is unaligned at once
 	CheckpointStorage    string // file memory
 }
 
@@ -50,11 +64,12 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		Rate: 20000, RecordBytes: 256, Keys: 128, KeyType: "long", WorkKind: "sleep", WorkOn: "all", FanOut: 1, Seed: 1,
-		Parallelism: 2, TaskManagers: 2, Chaining: true,
-		Transport: "tcp", BufferTimeoutMs: 100,
+		Parallelism: 2, TaskManagers: 2, Chaining: true, Exchange: "hash",
+		RestartStrategy: "exponential-delay", RestartAttempts: 1, RestartDelayMs: 1000,
+		Transport: "tcp", FlowControl: "credit", BufferTimeoutMs: 100,
 		DebloatTargetMs: 1000, DebloatPeriodMs: 200, DebloatThresholdPercent: 25,
 		ExclusiveBuffers: 2, FloatingBuffers: 8, MaxBuffersPerSubpartition: 10, OverdraftBuffers: 20,
 		SegmentBytes: 32 << 10, NetworkMemoryBytes: 64 << 20,
-		CheckpointIntervalMs: 5000, CheckpointTimeoutMs: 600000, RetainedCheckpoints: 1, CheckpointStorage: "file",
+		CheckpointIntervalMs: 5000, CheckpointTimeoutMs: 600000, RetainedCheckpoints: 1, CheckpointMode: "aligned", CheckpointStorage: "file",
 	}
 }

@@ -20,6 +20,8 @@ type Listener interface {
 	Snapshotted(s Snapshotted)
 	// Declined says that the task gave a checkpoint up.
 	Declined(vertex string, subtask int, checkpointID int64, reason checkpoint.Reason)
+	// Recovered says, once for each task that has a Recovery, that it has read all of it.
+	Recovered()
 }
 
 // Snapshotted is a task's part of a checkpoint after its sync phase.
@@ -33,6 +35,9 @@ type Snapshotted struct {
 	Sync         time.Duration
 	// ProcessedBytes came in during the alignment.
 	ProcessedBytes int64
+	// InFlight is still gathering the data in flight of the checkpoint, and knows what the alignment took in the end; nil
+	// if there can be none.
+	InFlight *checkpoint.InFlight
 }
 
 // Config is what a task is made of.
@@ -48,12 +53,15 @@ type Config struct {
 	Writer      *network.RecordWriter // nil for a last task
 	Partition   *network.ResultPartition
 	Restore     *checkpoint.TaskState
-	Mailbox     *Mailbox
-	Times       *metric.TaskTimes
-	Tracer      *trace.Tracer
-	Logger      *slog.Logger
-	Listener    Listener
-	Quit        chan struct{} // closed by Cancel
+	// UnalignedOutput: barriers may overtake in the output, since data in flight there can be restored.
+	UnalignedOutput bool
+	Recovery        *Recovery // nil without data in flight to be read first
+	Mailbox         *Mailbox
+	Times           *metric.TaskTimes
+	Tracer          *trace.Tracer
+	Logger          *slog.Logger
+	Listener        Listener
+	Quit            chan struct{} // closed by Cancel
 }
 
 // ErrCanceled is what a cancelled task ends with.
@@ -74,7 +82,9 @@ type Task struct {
 	current *serde.Deserializer  // has an unfinished buffer
 	buffer  network.Buffer
 
-	aligned    *checkpoint.AlignedHandler
+	barriers   *checkpoint.BarrierHandler
+	inFlight   inFlight
+	recovery   *recovery // nil once it is over
 	taken      checkpoint.Subtask
 	failed     error                 // of a mail
 	final      *checkpoint.TaskState // at the end of the input
@@ -85,6 +95,8 @@ type Task struct {
 
 	flusher  *outputFlusher
 	debloat  *debloatShell
+	ticks    []*time.Timer
+	latency  latency
 	reported reportedState
 }
 
@@ -98,7 +110,11 @@ func New(c Config) *Task {
 		for i := range t.decoder {
 			t.decoder[i] = serde.NewDeserializer(c.Input)
 		}
-		t.aligned = checkpoint.NewAlignedHandler(n)
+		t.barriers = checkpoint.NewBarrierHandler(n)
+		t.Gate.SetOnPriority(t.Mailbox.WakeForPriority)
+		if c.Recovery != nil {
+			t.recovery = newRecovery(c.Recovery, t)
+		}
 	}
 	return t
 }
@@ -144,6 +160,8 @@ func (t *Task) startShells() {
 		t.debloat = newDebloatShell(t)
 		t.debloat.configure(t.Context.Settings, true)
 	}
+	t.latency.configure(t.Context.Settings)
+	t.startTicks()
 }
 
 func (t *Task) stopShells() {
@@ -152,6 +170,9 @@ func (t *Task) stopShells() {
 	}
 	if t.debloat != nil {
 		t.debloat.stop()
+	}
+	for _, timer := range t.ticks {
+		timer.Stop()
 	}
 }
 
@@ -207,6 +228,12 @@ func (t *Task) restored(operator string) *checkpoint.OperatorState {
 // close leaves nothing behind: open buffers, the buffer being read, operators.
 func (t *Task) close() {
 	t.Mailbox.Close()
+	if t.inFlight.timer != nil {
+		t.inFlight.timer.Stop()
+	}
+	if f := t.inFlight.data; f != nil && t.final == nil {
+		f.Fail(checkpoint.ErrAborted)
+	}
 	t.report()
 	t.publish()
 	t.buffer.Recycle()
@@ -248,6 +275,11 @@ func (t *Task) loop() error {
 			}
 			if t.failed != nil {
 				return t.failed
+			}
+			if t.Mailbox.priority.Swap(false) {
+				if err := t.processPriority(); err != nil {
+					return err
+				}
 			}
 		}
 		if t.suspended {
@@ -301,6 +333,9 @@ func (t *Task) emit() (outcome, time.Duration, error) {
 		status, wait := t.source.Next(r)
 		switch status {
 		case Ready:
+			if t.latency.on || r.HasTimestamp {
+				t.latency.stamp(r)
+			}
 			if err := t.head.Collect(r); err != nil {
 				return more, 0, err
 			}
@@ -321,6 +356,11 @@ func (t *Task) emit() (outcome, time.Duration, error) {
 
 // process takes records from the gate until something else is to be done.
 func (t *Task) process() (outcome, error) {
+	if t.recovery != nil {
+		if got, done, err := t.processRecovered(); !done || err != nil {
+			return got, err
+		}
+	}
 	r := &t.record
 	for {
 		if c := t.current; c != nil {
@@ -336,6 +376,9 @@ func (t *Task) process() (outcome, error) {
 					continue
 				}
 				t.plain.recordsIn++
+				if t.latency.on {
+					t.latency.observe(r)
+				}
 				if err := t.head.Collect(r); err != nil {
 					return more, err
 				}
@@ -354,16 +397,9 @@ func (t *Task) process() (outcome, error) {
 			t.debloat.pause()
 			return noInput, nil
 		}
-		t.debloat.received(len(b.Bytes))
-		if t.Local[channel] {
-			t.plain.buffersInLocal++
-			t.plain.bytesInLocal += int64(len(b.Bytes))
-		} else {
-			t.plain.buffersInRemote++
-			t.plain.bytesInRemote += int64(len(b.Bytes))
-		}
+		t.count(b, channel)
 		if b.IsData() {
-			t.aligned.Processed(len(b.Bytes))
+			t.barriers.Processed(len(b.Bytes))
 			t.buffer = b
 			t.current = &t.decoder[channel]
 			t.current.SetBuffer(b.Bytes)
@@ -381,6 +417,18 @@ func (t *Task) process() (outcome, error) {
 		if t.Mailbox.Pending() || t.suspended {
 			return more, nil
 		}
+	}
+}
+
+// count counts a buffer that was taken from the gate.
+func (t *Task) count(b network.Buffer, channel int) {
+	t.debloat.received(len(b.Bytes))
+	if t.Local[channel] {
+		t.plain.buffersInLocal++
+		t.plain.bytesInLocal += int64(len(b.Bytes))
+	} else {
+		t.plain.buffersInRemote++
+		t.plain.bytesInRemote += int64(len(b.Bytes))
 	}
 }
 
@@ -418,7 +466,10 @@ func (t *Task) publishIfAsked() {
 	}
 }
 
-// publish stores the task's own counters where others read them.
+// Publish stores the task's own counters where others read them. Only the task's goroutine may call it.
+func (t *Task) Publish() { t.publish() }
+
+// publish is Publish.
 func (t *Task) publish() {
 	c := &t.Counters
 	c.RecordsIn.Store(t.plain.recordsIn)
@@ -432,7 +483,6 @@ func (t *Task) publish() {
 		c.RecordsOut.Store(w.Records)
 		c.BytesOut.Store(w.Bytes)
 		c.BuffersOut.Store(w.Buffers)
-		c.FullBytesOut.Store(w.FullBytes)
 	}
 }
 
@@ -440,6 +490,7 @@ func (t *Task) publish() {
 func (t *Task) Apply(s *Settings) bool {
 	return t.Mailbox.Post(func() {
 		t.Context.Settings = s
+		t.latency.configure(s)
 		if t.source != nil {
 			t.source.SettingsChanged()
 		}

@@ -39,6 +39,17 @@ func (c *ThroughputCalculator) Resume(now int64) {
 	}
 }
 
+// Starved says that nothing came in this period and that the task waits for input.
+func (c *ThroughputCalculator) Starved() bool {
+	return c.bytes == 0 && c.measuredSince == throughputNotTracked
+}
+
+// Skip ends a period without measuring it, and answers what was measured last, in bytes/s.
+func (c *ThroughputCalculator) Skip() int64 {
+	c.bytes, c.measured = 0, 0
+	return c.throughput
+}
+
 // Calculate ends the period at now and answers its throughput in bytes/s. A period without measured time repeats the
 // last answer, and its bytes are dropped.
 func (c *ThroughputCalculator) Calculate(now int64) int64 {

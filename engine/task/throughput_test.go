@@ -1,40 +1,9 @@
 package task
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 )
-
-func replayThroughput(g *debloatGolden) error {
-	c := NewThroughputCalculator()
-	now := g.ClockStartMs * int64(time.Millisecond)
-	for i, raw := range g.Steps {
-		var step []any
-		if err := json.Unmarshal(raw, &step); err != nil {
-			return err
-		}
-		argument := func() int64 { return int64(step[1].(float64)) }
-		switch step[0] {
-		case "advance":
-			now += argument() * int64(time.Millisecond)
-		case "data":
-			c.IncomingData(now, argument())
-		case "pause":
-			c.Pause(now)
-		case "resume":
-			c.Resume(now)
-		case "calculate":
-			if got := c.Calculate(now); got != argument() {
-				return fmt.Errorf("step %d %s: got %d", i, raw, got)
-			}
-		default:
-			return fmt.Errorf("step %d is unknown: %s", i, raw)
-		}
-	}
-	return nil
-}
 
 // A task that has input for less than a millisecond of a period still has the throughput of that time.
 func TestThroughputOfShortBursts(t *testing.T) {
@@ -102,5 +71,26 @@ func TestSilenceDoesNotCountAsThroughput(t *testing.T) {
 	}
 	if len(announced) < 4 || announced[0] != 24269 || announced[1] != 17974 || announced[len(announced)-2] != 269 || announced[len(announced)-1] != 256 {
 		t.Errorf("announced %v", announced)
+	}
+}
+
+// A buffer comes at the end of a period and is worked on at the start of the next one, which then is silent: the throughput
+// stands. A task that works for a whole period on what came before it has none.
+func TestWorkOnThePeriodBeforeIsNoThroughputOfZero(t *testing.T) {
+	d := &debloatShell{throughput: NewThroughputCalculator()}
+	now := nowNs()
+	d.throughput.IncomingData(now-int64(100*time.Millisecond), 100_000)
+	if got := d.throughput.Calculate(now); got != 1_000_000 {
+		t.Fatalf("%d B/s", got)
+	}
+	d.throughput.Pause(now + int64(10*time.Millisecond))
+	for range 3 {
+		if got := d.measure(); got != 1_000_000 {
+			t.Errorf("%d B/s in the silence", got)
+		}
+	}
+	d.throughput.Resume(nowNs() - int64(time.Second))
+	if got := d.measure(); got != 0 {
+		t.Errorf("%d B/s while it works without new input", got)
 	}
 }

@@ -156,6 +156,7 @@ func TestThreadsAreReleasedWhenTheViewerGoes(t *testing.T) {
 		v.Arm(Flush, Condition{})
 		other.Arm(ReaderPolled, Condition{})
 		a.hit(Flush)
+		synctest.Wait() // stops are listed in their order
 		b.hit(ReaderPolled)
 		expectStopped(t, tr, "source 0 at flush, slow-map 1 at readerPolled")
 		v.Close()
@@ -185,6 +186,7 @@ func TestCloseAndDisarmAllReleaseEverything(t *testing.T) {
 		v.Arm(Flush, Condition{})
 		a.hit(Flush)
 		a.hit(Flush)
+		synctest.Wait()
 		b.hit(Flush)
 		expectStopped(t, tr, "source 0 at flush, slow-map 1 at flush")
 		tr.DisarmAll()

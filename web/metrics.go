@@ -1,0 +1,28 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+
+	"weir/engine/metric"
+)
+
+// metrics answers as Flink's Prometheus reporter does, for all jobs of this server.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	var jobs []metric.JobReadings
+	for _, sess := range s.sessions.list() {
+		if sess.ended() {
+			continue
+		}
+		snap := sess.run.Snapshot()
+		jobs = append(jobs, metric.JobReadings{ID: sess.id, StartedAtMs: sess.started.UnixMilli(), Snapshot: snap})
+	}
+	var b bytes.Buffer
+	if err := metric.Prometheus(&b, jobs); err != nil {
+		problemOf(err).write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(b.Bytes())
+}

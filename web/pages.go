@@ -1,0 +1,162 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/a-h/templ"
+
+	"weir/labs"
+	"weir/web/i18n"
+	"weir/web/templates"
+)
+
+// flagship is the lab that the catalogue's one primary action starts.
+const flagship = "backpressure"
+
+// base gathers what every page needs.
+func (s *Server) base(r *http.Request) templates.Base {
+	lang := i18n.Pick(r)
+	theme := r.URL.Query().Get("theme")
+	if theme == "" {
+		if c, err := r.Cookie("theme"); err == nil {
+			theme = c.Value
+		}
+	}
+	if theme != "light" && theme != "dark" {
+		theme = ""
+	}
+	return templates.Base{
+		Lang: lang, Theme: theme, Path: r.URL.Path, Query: r.URL.Query(), Asset: s.assets.url, Texts: s.texts.Texts(lang),
+		T: func(key string, args ...any) string { return s.texts.T(lang, key, args...) },
+	}
+}
+
+// page writes a page, or the placeholder where scripts and styles were not built.
+func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, page templ.Component) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store") // a page shows what runs now
+	h.Set("Vary", "Cookie, Accept-Language")
+	if !s.assets.built() {
+		w.WriteHeader(status)
+		_, _ = w.Write(s.assets.byName["placeholder.html"].body)
+		return
+	}
+	w.WriteHeader(status)
+	if err := page.Render(r.Context(), w); err != nil {
+		s.log.Debug("page not written", "path", r.URL.Path, "reason", err)
+	}
+}
+
+func (s *Server) home(w http.ResponseWriter, r *http.Request) { s.homePage(w, r, http.StatusOK, "") }
+
+func (s *Server) homePage(w http.ResponseWriter, r *http.Request, status int, refused string) {
+	b := s.base(r)
+	if refused != "" {
+		b.Path = "/" // the language switch leads to a page that can be read
+	}
+	h := templates.Home{Base: b, Refused: refused}
+	h.Flagship, _ = labs.Get(flagship)
+	for _, l := range labs.All() {
+		i := slices.IndexFunc(h.Chapters, func(c templates.Chapter) bool { return c.ID == l.Chapter })
+		if i < 0 {
+			h.Chapters = append(h.Chapters, templates.Chapter{ID: l.Chapter})
+			i = len(h.Chapters) - 1
+		}
+		h.Chapters[i].Labs = append(h.Chapters[i].Labs, l)
+	}
+	for _, sess := range s.sessions.list() {
+		info := sess.info()
+		title := info.Lab
+		if l, ok := labs.Get(info.Lab); ok {
+			title = l.Title.In(b.Lang)
+		}
+		h.Running = append(h.Running, templates.Running{
+			ID: info.ID, Lab: info.Lab, Title: title, State: b.T("state." + info.State),
+			Clock: fmt.Sprintf("%02d:%02d", info.TimeMs/60000, info.TimeMs/1000%60), Over: sess.ended(),
+		})
+	}
+	s.page(w, r, status, templates.HomePage(h))
+}
+
+func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
+	l, ok := labs.Get(r.PathValue("id"))
+	if !ok {
+		s.notFound(w, r)
+		return
+	}
+	b := s.base(r)
+	lesson, err := l.Lesson(b.Lang)
+	if err != nil {
+		s.log.Error("no lesson", "lab", l.ID, "error", err)
+		problemOf(err).write(w)
+		return
+	}
+	q := r.URL.Query()
+	p := templates.Lab{Base: b, Lab: l, Lesson: lesson, Values: map[string]any{}, Step: labs.StepIDs[0], Panel: q.Get("panel")}
+	if slices.Contains(labs.StepIDs, q.Get("step")) {
+		p.Step = q.Get("step")
+	}
+	p.Refused = fill(p.Values, l, q)
+	// A run that was ended is no reason for an error: the page offers to start it anew.
+	if sess, err := s.sessions.get(q.Get("session")); err == nil && sess.lab == l.ID {
+		p.Session = sess.id
+		for name, v := range sess.run.Snapshot().Knobs {
+			p.Values[name] = v
+		}
+	}
+	s.page(w, r, http.StatusOK, templates.LabPage(p))
+}
+
+// fill takes the knobs of an address over the lab's defaults; it gives those that were refused.
+func fill(values map[string]any, l *labs.Lab, q url.Values) []labs.KnobError {
+	var refused []labs.KnobError
+	for i := range l.Knobs {
+		k := &l.Knobs[i]
+		values[k.Name] = k.Default
+		if !q.Has(k.Name) {
+			continue
+		}
+		v, err := k.Parse(q.Get(k.Name))
+		if err != nil {
+			p := problemOf(err)
+			refused = append(refused, labs.KnobError{Field: p.Field, Value: q.Get(k.Name), Reason: p.Reason})
+			continue
+		}
+		values[k.Name] = v
+	}
+	return refused
+}
+
+// startForm starts a lab's job from a page without a script's help and leads to it.
+func (s *Server) startForm(w http.ResponseWriter, r *http.Request) {
+	l, ok := labs.Get(r.PathValue("id"))
+	if !ok {
+		s.notFound(w, r)
+		return
+	}
+	sess, err := s.startSession(l.ID, nil, "", "")
+	if err != nil {
+		p := problemOf(err)
+		s.homePage(w, r, p.Status, p.Detail)
+		return
+	}
+	q := url.Values{"session": {sess.id}}
+	if r.URL.Query().Has("lang") {
+		q.Set("lang", i18n.Pick(r))
+	}
+	http.Redirect(w, r, "/labs/"+l.ID+"?"+q.Encode(), http.StatusSeeOther)
+}
+
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.Path) >= 5 && r.URL.Path[:5] == "/api/" {
+		newProblem(http.StatusNotFound, "", "no such address: "+r.URL.Path).write(w)
+		return
+	}
+	b := s.base(r)
+	b.Path = "/"
+	s.page(w, r, http.StatusNotFound, templates.NotFoundPage(b, r.URL.Path))
+}

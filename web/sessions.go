@@ -1,0 +1,247 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/engine/metric"
+	"weir/engine/trace"
+	"weir/labs"
+)
+
+// Limits of one server. A running flagship takes under 40 MB and a fifth of a core for its timers and sockets, so eight
+// leave a laptop usable; ended runs keep only their readings.
+const (
+	maxRunning = 8
+	maxEnded   = 16
+)
+
+// run is what a session needs of a lab's running job. *labs.Run is the one implementation; tests have another.
+type run interface {
+	Snapshot() *metric.Snapshot
+	Set(knobs map[string]any) (version int64, err error)
+	Action(name string, args map[string]any) (any, error)
+	Diagnosis() labs.Diagnosis
+	Evidence() []labs.EvidenceState
+	Events() []labs.KnobChange
+	Tracer() *trace.Tracer
+	Done() <-chan struct{}
+	Err() error
+	Close()
+}
+
+var _ run = (*labs.Run)(nil)
+
+// startFunc starts a lab's job.
+type startFunc func(labs.StartOptions) (run, error)
+
+func startLab(o labs.StartOptions) (run, error) {
+	r, err := labs.Start(o)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// session is one job that was started over HTTP.
+type session struct {
+	id      string
+	lab     string
+	started time.Time
+	run     run
+	dir     string // its checkpoints; removed with the session
+	viewers atomic.Int32
+	frames  frames
+	over    chan struct{} // closed when the session is ended
+}
+
+// gone tells whether the session was ended, by its owner or with the server.
+func (s *session) gone() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// ended tells whether the job runs no longer, whatever the reason.
+func (s *session) ended() bool {
+	select {
+	case <-s.run.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// sessions holds every session of the server.
+type sessions struct {
+	start startFunc
+	dir   string
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	byID     map[string]*session
+	starting int
+	closed   bool
+}
+
+func newSessions(start startFunc, dir string, log *slog.Logger) *sessions {
+	return &sessions{start: start, dir: dir, log: log, byID: map[string]*session{}}
+}
+
+// create starts a job. Over the limit it answers 429 with what is allowed.
+func (m *sessions) create(o labs.StartOptions) (*session, error) {
+	if err := m.reserve(); err != nil {
+		return nil, err
+	}
+	s := &session{id: strings.ToLower(rand.Text()[:16]), lab: o.Lab, started: time.Now(), over: make(chan struct{})}
+	s.dir = filepath.Join(m.dir, s.id)
+	o.CheckpointDir = filepath.Join(s.dir, "checkpoints")
+	o.Logger = m.log.With("session", s.id)
+	err := os.MkdirAll(o.CheckpointDir, 0o750)
+	if err == nil {
+		s.run, err = m.start(o)
+	}
+	m.mu.Lock()
+	m.starting--
+	closed := m.closed
+	if err == nil && !closed {
+		m.byID[s.id] = s
+	}
+	m.mu.Unlock()
+	if err != nil {
+		_ = os.RemoveAll(s.dir)
+		return nil, err
+	}
+	if closed {
+		s.close()
+		return nil, newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+	}
+	s.frames.of = s
+	m.log.Info("session started", "session", s.id, "lab", s.lab)
+	m.forgetEnded()
+	return s, nil
+}
+
+// reserve counts a job in before it starts, so that two calls at once cannot pass the limit together.
+func (m *sessions) reserve() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+	}
+	running := m.starting
+	for _, s := range m.byID {
+		if !s.ended() {
+			running++
+		}
+	}
+	if running >= maxRunning {
+		return newProblem(http.StatusTooManyRequests, "sessions",
+			fmt.Sprintf("%d jobs run already and %d are allowed at once: end one first", running, maxRunning))
+	}
+	m.starting++
+	return nil
+}
+
+// forgetEnded drops the oldest ended runs beyond those kept for looking back at.
+func (m *sessions) forgetEnded() {
+	m.mu.Lock()
+	var ended []*session
+	for _, s := range m.byID {
+		if s.ended() && s.viewers.Load() == 0 {
+			ended = append(ended, s)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *session) int { return cmp.Compare(a.started.UnixNano(), b.started.UnixNano()) })
+	drop := ended[:max(0, len(ended)-maxEnded)]
+	for _, s := range drop {
+		delete(m.byID, s.id)
+	}
+	m.mu.Unlock()
+	for _, s := range drop {
+		s.close()
+	}
+}
+
+var errNoSession = newProblem(http.StatusNotFound, "id", "no such session: it was ended, or the server was started anew")
+
+func (m *sessions) get(id string) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.byID[id]; ok {
+		return s, nil
+	}
+	return nil, errNoSession
+}
+
+// list gives the sessions, newest first.
+func (m *sessions) list() []*session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*session, 0, len(m.byID))
+	for _, s := range m.byID {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(b.started.UnixNano(), a.started.UnixNano()) })
+	return all
+}
+
+// end closes a session and forgets it.
+func (m *sessions) end(id string) error {
+	m.mu.Lock()
+	s, ok := m.byID[id]
+	delete(m.byID, id)
+	m.mu.Unlock()
+	if !ok {
+		return errNoSession
+	}
+	s.close()
+	m.log.Info("session ended", "session", id, "lab", s.lab)
+	return nil
+}
+
+// closeAll ends every session, all at once; it gives up waiting with ctx.
+func (m *sessions) closeAll(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	all := m.byID
+	m.byID = map[string]*session{}
+	m.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		var wg sync.WaitGroup
+		for _, s := range all {
+			wg.Go(s.close)
+		}
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return errors.New("jobs did not end in time")
+	}
+}
+
+// close is called once: by whoever took the session out of the map.
+func (s *session) close() {
+	close(s.over)
+	s.run.Close()
+	_ = os.RemoveAll(s.dir)
+}

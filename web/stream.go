@@ -1,0 +1,151 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// Rules of a stream. Two limits guard the server from a reader that is slow or gone: a write that takes longer than
+// writeDeadline ends the connection, and a message is sent only while few of those before are unread, so that a slow reader
+// gets the newest picture and never a backlog. What is unread shows by pings sent behind the messages: a reader answers
+// them in order.
+const (
+	defaultHz     = 10
+	maxHz         = 30
+	writeDeadline = 5 * time.Second
+	pingEvery     = 20 * time.Second
+	// pongPatience is how long a reader may stand still before it counts as gone.
+	pongPatience = time.Minute
+)
+
+var errReaderGone = errors.New("the reader took nothing for a minute")
+
+// hz reads ?hz=, 1 to 30.
+func hz(r *http.Request) (int, error) {
+	v := r.URL.Query().Get("hz")
+	if v == "" {
+		return defaultHz, nil
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > maxHz {
+		return 0, newProblem(http.StatusUnprocessableEntity, "hz", "give a whole number from 1 to 30, not "+strconv.Quote(v))
+	}
+	return n, nil
+}
+
+// stream sends a session's pictures over a websocket until the reader goes, the session ends or the server stops.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	sess, err := s.sessions.get(r.PathValue("id"))
+	if err != nil {
+		problemOf(err).write(w)
+		return
+	}
+	rate, err := hz(r)
+	if err != nil {
+		problemOf(err).write(w)
+		return
+	}
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return // Accept has answered
+	}
+	defer func() { _ = conn.CloseNow() }()
+	sess.viewers.Add(1)
+	defer sess.viewers.Add(-1)
+	ctx, cancel := context.WithCancel(conn.CloseRead(s.ctx))
+	defer cancel()
+
+	v := viewer{conn: conn, sess: sess, interval: time.Second / time.Duration(rate), window: int32(max(2, rate/4))}
+	err = v.pump(ctx)
+	switch {
+	case s.ctx.Err() != nil:
+		_ = conn.Close(websocket.StatusGoingAway, "the server stops")
+	case err == nil:
+		_ = conn.Close(websocket.StatusNormalClosure, "the session was ended")
+	default:
+		s.log.Debug("stream ended", "session", sess.id, "reason", err)
+	}
+}
+
+// viewer is one reader of a session's stream.
+type viewer struct {
+	conn     *websocket.Conn
+	sess     *session
+	interval time.Duration
+	window   int32 // messages that may be unread
+
+	unread  atomic.Int32
+	pongs   atomic.Int64 // UnixNano of the last answer
+	skipped int64
+	seen    *frame
+}
+
+// pump sends until ctx ends. It returns nil once the session is over and its last picture sent.
+func (v *viewer) pump(ctx context.Context) error {
+	v.pongs.Store(time.Now().UnixNano())
+	tick := time.NewTicker(v.interval)
+	defer tick.Stop()
+	due := time.Now()
+	for {
+		over := v.sess.gone()
+		if now := time.Now(); v.unread.Load() < v.window {
+			if late := int64(now.Sub(due) / v.interval); late > 0 && v.seen != nil {
+				v.skipped += late
+			}
+			due = now.Add(v.interval)
+			if err := v.send(ctx); err != nil {
+				return err
+			}
+		} else if now.Sub(time.Unix(0, v.pongs.Load())) > pongPatience {
+			return errReaderGone
+		}
+		if over {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// send writes what is new, if anything is, and a ping behind it.
+func (v *viewer) send(ctx context.Context) error {
+	f, err := v.sess.frames.newest(v.interval / 2)
+	if err != nil {
+		return err
+	}
+	b, err := v.sess.frames.message(v.seen, f, v.skipped)
+	if err != nil {
+		return err
+	}
+	quiet := time.Since(time.Unix(0, v.pongs.Load())) > pingEvery
+	if b == nil && !quiet {
+		return nil
+	}
+	wctx, cancel := context.WithTimeout(ctx, writeDeadline)
+	defer cancel()
+	if b != nil {
+		if err := v.conn.Write(wctx, websocket.MessageText, b); err != nil {
+			return err
+		}
+		v.seen, v.skipped = f, 0
+	}
+	v.unread.Add(1)
+	go func() {
+		pctx, cancel := context.WithTimeout(ctx, pongPatience)
+		defer cancel()
+		if v.conn.Ping(pctx) == nil {
+			v.pongs.Store(time.Now().UnixNano())
+		}
+		v.unread.Add(-1)
+	}()
+	return nil
+}

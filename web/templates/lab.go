@@ -1,0 +1,157 @@
+package templates
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir/labs"
+)
+
+// Lab is the page of one lab.
+type Lab struct {
+	Base
+	Lab    *labs.Lab
+	Lesson *labs.Lesson
+	// Values are those of the knobs, from the address or from the running job.
+	Values map[string]any
+	// Session is the run that the page shows; empty before one is started.
+	Session string
+	// Step and Panel are what the address says is looked at.
+	Step, Panel string
+	// Refused are knobs of the address that were refused, with the reason.
+	Refused []labs.KnobError
+}
+
+// pageData is what the script of the page needs to know.
+type pageData struct {
+	Lab     string            `json:"lab"`
+	Lang    string            `json:"lang"`
+	Session string            `json:"session"`
+	Step    string            `json:"step"`
+	Panel   string            `json:"panel"`
+	Knobs   []labs.KnobInfo   `json:"knobs"`
+	Values  map[string]any    `json:"values"`
+	Labels  map[string]string `json:"labels"`
+	Panels  []string          `json:"panels"`
+	// Flights are the built-in records, of a lab that takes an input.
+	Flights *inputColumns `json:"flights,omitempty"`
+}
+
+type inputColumns struct {
+	Columns []string `json:"columns"`
+	Rows    int64    `json:"rows"`
+}
+
+func (l Lab) data() pageData {
+	info := l.Lab.Info()
+	labels := map[string]string{}
+	for i := range l.Lab.Knobs {
+		labels[l.Lab.Knobs[i].Name] = l.Say(l.Lab.Knobs[i].Label)
+	}
+	var flights *inputColumns
+	if l.Lab.AcceptsInput {
+		in := labs.SampleFlights()
+		flights = &inputColumns{Columns: in.Columns, Rows: in.Rows}
+	}
+	return pageData{Lab: l.Lab.ID, Lang: l.Lang, Session: l.Session, Step: l.Step, Panel: l.Panel,
+		Knobs: info.Knobs, Values: l.Values, Labels: labels, Panels: l.Lab.Panels, Flights: flights}
+}
+
+// Has tells whether the lab has a panel. The trace belongs to every lab.
+func (l Lab) Has(panel string) bool { return slices.Contains(l.Lab.Panels, panel) }
+
+// knobGroups are the groups in the order of the page.
+var knobGroups = []string{"load", "job", "network", "checkpoints"}
+
+// firstKnobs stand open on the page; the others of their group are under "more".
+var firstKnobs = []string{
+	"rate", "recordBytes", "workMs", "hotKeyShare", "keys", "keyType",
+	"parallelism", "maxParallelism",
+	"bufferTimeoutMs", "debloat", "overdraftBuffers",
+	"checkpointIntervalMs",
+}
+
+func (l Lab) knobsOf(group string, first bool) []*labs.Knob {
+	var out []*labs.Knob
+	for i := range l.Lab.Knobs {
+		k := &l.Lab.Knobs[i]
+		if k.Group == group && slices.Contains(l.firsts(), k.Name) == first {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// firsts leaves out what another lab is about.
+func (l Lab) firsts() []string {
+	if l.Lab.ID == "backpressure" {
+		return slices.DeleteFunc(slices.Clone(firstKnobs), func(n string) bool { return n == "keys" || n == "keyType" || n == "maxParallelism" })
+	}
+	return firstKnobs
+}
+
+// shown is a knob's value as text.
+func shown(v any) string {
+	switch x := v.(type) {
+	case float64, int64, int:
+		b, _ := json.Marshal(x)
+		return string(b)
+	case bool:
+		if x {
+			return "true"
+		}
+		return "false"
+	}
+	return fmt.Sprint(v)
+}
+
+func isTrue(v any) bool { b, _ := v.(bool); return b }
+
+// effectIcon is the second cue of when a knob takes effect.
+func effectIcon(k *labs.Knob) string {
+	switch k.TakesEffect {
+	case labs.Now:
+		return "dot"
+	case labs.NextCheckpoint:
+		return "dia"
+	}
+	return "restart"
+}
+
+func effectKey(k *labs.Knob) string { return "effect." + strings.ReplaceAll(k.TakesEffect, " ", "-") }
+
+// option is the line under a knob that says what does the same in Flink.
+func (l Lab) option(k *labs.Knob) string {
+	switch {
+	case k.ConstantInFlink:
+		return l.T("knob.constant")
+	case k.FlinkOption == "":
+		return l.T("knob.none")
+	}
+	return k.FlinkOption
+}
+
+// unit is a knob's unit in the language of the page.
+func (l Lab) unit(k *labs.Knob) string {
+	if k.Unit == "" {
+		return ""
+	}
+	if text := l.T("unit." + k.Unit); !strings.HasPrefix(text, "[") {
+		return text
+	}
+	return k.Unit
+}
+
+func (h Home) runURL(r Running) string {
+	q := url.Values{"session": {r.ID}}
+	if h.Query.Has("lang") {
+		q.Set("lang", h.Lang)
+	}
+	return "/labs/" + r.Lab + "?" + q.Encode()
+}
+
+// stepNumber is a step's place in the lesson, from 1.
+func stepNumber(i int) string { return fmt.Sprint(i + 1) }

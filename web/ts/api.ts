@@ -1,0 +1,66 @@
+import type { KnobValue } from "./types";
+
+/** What a refused call answered. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly field: string,
+    readonly reason: string,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method };
+  if (body instanceof FormData) init.body = body;
+  else if (body !== undefined) {
+    init.headers = { "Content-Type": "application/json" };
+    init.body = JSON.stringify(body);
+  }
+  const r = await fetch(path, init);
+  const text = await r.text();
+  if (!r.ok) {
+    let p: { field?: string; reason?: string; detail?: string } = {};
+    try {
+      p = JSON.parse(text) as typeof p;
+    } catch {
+      // not a problem document: the status has to do
+    }
+    throw new Problem(r.status, p.field ?? "", p.reason ?? "", p.detail ?? `${r.status} ${r.statusText}`);
+  }
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+export type Knobs = Record<string, KnobValue>;
+
+export interface InputInfo {
+  id: string;
+  name: string;
+  format: string;
+  columns: string[];
+  rows: number;
+}
+
+export interface Placed {
+  maxParallelism: number;
+  keys: { key: string; hash: number; keyGroup: number; subtask: number }[];
+  rejected: { key: string; reason: string }[];
+  before: { parallelism: number; ranges: [number, number][] };
+  after?: { parallelism: number; ranges: [number, number][] };
+  moved: number;
+}
+
+export const start = (lab: string, knobs: Knobs, input?: string, key?: string): Promise<{ id: string }> =>
+  call("POST", "/api/v1/sessions", { lab, knobs, ...(input ? { input, key } : {}) });
+export const end = (id: string): Promise<void> => call("DELETE", `/api/v1/sessions/${id}`);
+export const change = (id: string, knobs: Knobs): Promise<{ version: number }> => call("PATCH", `/api/v1/sessions/${id}/knobs`, knobs);
+export const act = (id: string, action: string, args: unknown = {}): Promise<unknown> => call("POST", `/api/v1/sessions/${id}/actions/${action}`, args);
+export const place = (q: { type: string; maxParallelism: number; parallelism: number; compare?: number; keys: string[] }): Promise<Placed> =>
+  call("POST", "/api/v1/keygroups", q);
+export function upload(file: File): Promise<InputInfo> {
+  const form = new FormData();
+  form.append("file", file);
+  return call("POST", "/api/v1/inputs", form);
+}

@@ -1,0 +1,279 @@
+import * as address from "./address";
+import * as api from "./api";
+import { Charts } from "./charts";
+import { Checkpoints } from "./checkpoints";
+import { $, attr, handed, maybe, reducedMotion, say } from "./dom";
+import { Gates } from "./gates";
+import { Header } from "./header";
+import { History } from "./history";
+import { Knobs } from "./knobs";
+import { Lesson } from "./lesson";
+import { Pipeline } from "./pipeline";
+import { seenPointers, showPointers } from "./pointers";
+import { preferences } from "./preferences";
+import { Ruler } from "./ruler";
+import { Stream, type Link } from "./stream";
+import { t } from "./text";
+import { Trace } from "./trace";
+import { holdWires } from "./wire";
+import type { PageData, Picture } from "./types";
+
+const page = handed<PageData>("page");
+
+/** The page of a lab: it follows one run and draws each picture of it in one animation frame. */
+class LabPage {
+  private readonly root = $("#lab");
+  private readonly header = new Header();
+  private readonly knobs = new Knobs(page);
+  private readonly lesson = new Lesson(page);
+  private readonly pipeline = maybe("#pipe") ? new Pipeline() : undefined;
+  private readonly gates = maybe("#gates") ? new Gates() : undefined;
+  private readonly checkpoints = maybe("#ck") ? new Checkpoints(this.knobs.labelOf) : undefined;
+  private readonly charts = maybe("#charts") ? new Charts(this.knobs.labelOf, (panel) => address.set({ panel })) : undefined;
+  private readonly trace = new Trace((stopped) => this.onStopped(stopped));
+  private readonly ruler = maybe("#ruler") ? new Ruler(page.flights ?? { columns: [], rows: 0 }, (input, key) => void this.start(input, key), (n) => void this.rescale(n)) : undefined;
+  private readonly startButton = $<HTMLButtonElement>("#start-run");
+  private readonly checkpointNow = maybe<HTMLButtonElement>("#ck-now");
+  private session = "";
+  private stream: Stream | undefined;
+  private history: History | undefined;
+  private picture: Picture | undefined;
+  private link: Link = { is: "up" };
+  private linkTimer = 0;
+  private due = false;
+  private frozen = false;
+  private stopped = false;
+  private pointed = seenPointers();
+  private lastDraw = -Infinity;
+  private lastLabels = -Infinity;
+  private lastCharts = -Infinity;
+  private skippedUntil = 0;
+  private skipped = 0;
+
+  constructor() {
+    preferences(() => this.charts?.recolour());
+    this.startButton.addEventListener("click", () => void this.start());
+    this.header.freeze.addEventListener("click", () => this.freeze(!this.frozen));
+    this.header.restart.addEventListener("click", () => void this.restart());
+    this.header.end.addEventListener("click", () => void this.end());
+    this.checkpointNow?.addEventListener("click", () => void this.act("checkpoint"));
+    addEventListener("keydown", (e) => this.onKey(e));
+    document.addEventListener("visibilitychange", () => this.schedule());
+    // A page kept by the browser for Back has lost its connection.
+    addEventListener("pageshow", (e) => {
+      if (e.persisted) location.reload();
+    });
+    if (page.session) this.follow(page.session);
+    else if (new URL(location.href).searchParams.has("session")) {
+      address.set({ session: null });
+      say($("#start-why"), t("run.gone"));
+    }
+    this.ruler?.place(this.knobs.values);
+    this.openPanel(page.panel);
+  }
+
+  private async start(input?: string, key?: string): Promise<void> {
+    this.startButton.disabled = true;
+    this.header.run("CREATED", t("run.starting"));
+    try {
+      const old = this.session;
+      this.leave();
+      if (old) await api.end(old).catch(() => undefined);
+      const { id } = await api.start(page.lab, this.knobs.differing(), input, key);
+      this.follow(id);
+    } catch (e) {
+      this.header.run("none", t("run.none"));
+      this.refuse(e);
+    }
+    this.startButton.disabled = false;
+  }
+
+  private refuse(e: unknown): void {
+    const text = e instanceof Error ? e.message : String(e);
+    $("#start").hidden = false;
+    say($("#start-why"), text);
+    this.header.tell(text);
+    this.ruler?.refuse(text);
+  }
+
+  private follow(session: string): void {
+    this.leave();
+    this.session = session;
+    address.set({ session });
+    $("#start").hidden = true;
+    this.history = new History(session);
+    this.header.run("CREATED");
+    this.header.enable(true, true);
+    this.knobs.follow(session);
+    this.trace.follow(session);
+    this.stream = new Stream(session, (p) => this.onPicture(p), (l) => this.onLink(l));
+    if (this.checkpointNow) this.checkpointNow.disabled = false;
+  }
+
+  private leave(): void {
+    this.stream?.close();
+    this.stream = undefined;
+    this.trace.leave();
+    this.session = "";
+    this.freeze(false);
+  }
+
+  private async restart(): Promise<void> {
+    await this.start(this.ruler?.input(), this.ruler?.column());
+  }
+
+  private async end(): Promise<void> {
+    const id = this.session;
+    if (!id) return;
+    this.header.end.disabled = true;
+    await api.end(id).catch((e: unknown) => this.refuse(e));
+  }
+
+  private async act(action: string, args: unknown = {}): Promise<void> {
+    try {
+      await api.act(this.session, action, args);
+    } catch (e) {
+      this.header.tell(e instanceof Error ? e.message : String(e));
+    }
+  }
+
+  private async rescale(parallelism: number): Promise<void> {
+    try {
+      await api.change(this.session, { parallelism });
+    } catch (e) {
+      this.ruler?.refuse(e instanceof Error ? e.message : String(e));
+    }
+  }
+
+  private onPicture(p: Picture): void {
+    const again = p.skipped ?? 0;
+    if (again !== this.skipped) {
+      this.skipped = again;
+      this.skippedUntil = Date.now() + 2000;
+    }
+    this.picture = p;
+    this.history?.add(p);
+    this.schedule();
+  }
+
+  private onLink(l: Link): void {
+    this.link = l;
+    clearInterval(this.linkTimer);
+    if (l.is === "over") {
+      this.session = "";
+      address.set({ session: null });
+      this.trace.leave();
+      this.knobs.follow("");
+      this.lesson.ended();
+      this.header.enable(false, false);
+      this.header.run("none", t("state.CANCELED"));
+      if (this.checkpointNow) this.checkpointNow.disabled = true;
+      $("#start").hidden = false;
+      say($("#start-why"), t("run.gone"));
+      return;
+    }
+    if (l.is === "up") {
+      this.schedule();
+      return;
+    }
+    const tell = (): void => {
+      const s = Math.ceil((l.retryAt - Date.now()) / 1000);
+      this.header.run("lost", s > 0 ? t("run.lost", { s }) : t("run.lost.now"));
+    };
+    tell();
+    this.linkTimer = window.setInterval(tell, 1000);
+  }
+
+  private onStopped(stopped: boolean): void {
+    if (stopped === this.stopped) return;
+    this.stopped = stopped;
+    this.schedule();
+  }
+
+  private freeze(on: boolean): void {
+    this.frozen = on;
+    attr(this.header.freeze, "aria-pressed", String(on));
+    holdWires(on);
+    this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.due || document.hidden) return;
+    this.due = true;
+    requestAnimationFrame((now) => {
+      this.due = false;
+      this.draw(now);
+    });
+  }
+
+  private draw(now: number): void {
+    const p = this.picture;
+    if (!p || this.link.is === "over") return;
+    if (this.link.is === "up") this.showState(p);
+    // Controls follow the job even while the picture stands.
+    this.knobs.confirm(p.knobs, p.changes ?? []);
+    if (this.frozen) return;
+    if (reducedMotion.matches && now - this.lastDraw < 1000) {
+      setTimeout(() => this.schedule(), 1000 - (now - this.lastDraw));
+      return;
+    }
+    this.lastDraw = now;
+    this.root.classList.remove("unseen");
+    const label = now - this.lastLabels >= 1000;
+    if (label) this.lastLabels = now;
+    this.header.time(p.timeMs);
+    this.pipeline?.draw(p);
+    this.ruler?.draw(p);
+    this.gates?.draw(p, this.history?.before(p), label);
+    this.checkpoints?.draw(p);
+    this.lesson.draw(p);
+    if (this.history && now - this.lastCharts >= 200) {
+      this.lastCharts = now;
+      this.charts?.draw(p, this.history);
+    }
+    if (!this.pointed && maybe(".strip .slot.data") && maybe("#knob-debloat")) {
+      this.pointed = true;
+      showPointers();
+    }
+  }
+
+  private showState(p: Picture): void {
+    const running = p.state === "RUNNING";
+    this.header.enable(running || p.state === "RESTARTING" || p.state === "CREATED", true);
+    if (this.checkpointNow) this.checkpointNow.disabled = !running;
+    if (p.state === "FAILED" && p.failure) this.header.run("FAILED", `${t("state.FAILED")}: ${p.failure}`);
+    else if (running && this.frozen) this.header.run("frozen", t("run.frozen"));
+    else if (running && this.stopped) this.header.run("stopped", t("run.stopped"));
+    else if (running && Date.now() < this.skippedUntil) this.header.run("RUNNING", `${t("state.RUNNING")}, ${t("run.skipped", { n: this.skipped })}`);
+    else this.header.run(p.state);
+  }
+
+  private onKey(e: KeyboardEvent): void {
+    const at = e.target as HTMLElement;
+    if (e.ctrlKey || e.metaKey || e.altKey || at.closest("input, textarea, select, dialog")) return;
+    switch (e.key) {
+      case "f":
+        if (!this.header.freeze.disabled) this.freeze(!this.frozen);
+        break;
+      case ".":
+        this.trace.step();
+        break;
+      case "]":
+        this.lesson.move(1);
+        break;
+      case "[":
+        this.lesson.move(-1);
+        break;
+    }
+  }
+
+  private openPanel(name: string): void {
+    if (!name) return;
+    if (this.charts?.open(name)) return;
+    const panel = maybe(`[data-panel="${CSS.escape(name)}"]`);
+    panel?.scrollIntoView({ block: "nearest" });
+    panel?.focus({ preventScroll: true });
+  }
+}
+
+new LabPage();

@@ -1,0 +1,210 @@
+import * as address from "./address";
+import { $, $$, attr, icon, maybe, say } from "./dom";
+import { keepProgress, progress, type Progress } from "./progress";
+import { clock, lang, t } from "./text";
+import type { Evidence, PageData, Picture } from "./types";
+
+const steps = ["predict", "run", "observe", "explain"];
+
+/** Where the proof of a claim is to be seen. */
+const proofs: Record<string, string> = {
+  "source-pressed": "#v-source", "map-busy": "#v-slow-map", "pools-full": "#panel-pipeline", "barrier-waits": "#panel-checkpoints",
+  "debloat-shortens": "#panel-checkpoints", "same-rate": "#chart-throughput", "more-buffers": "#panel-channels", "size-fits": "#panel-channels",
+  "own-groups": "#panel-key-groups", "shared-group": "#panel-key-groups", "few-keys-skew": "#panel-key-groups", "handed-over": "#panel-key-groups",
+  "counts-add-up": "#panel-pipeline",
+};
+
+/** The lesson: four steps, the learner's prediction, and the claims that the server judges. */
+export class Lesson {
+  private readonly kept: Progress;
+  private readonly choices = maybe<HTMLFormElement>("#choices");
+  private readonly committed = maybe("#committed");
+  private readonly note = maybe<HTMLTextAreaElement>("#note");
+  private readonly prev = $<HTMLButtonElement>("#prev-step");
+  private readonly next = $<HTMLButtonElement>("#next-step");
+  private step: string;
+  private now = 0;
+  private running = false;
+  private shown = 0;
+  private claims = $$(".chip").length;
+
+  constructor(private readonly page: PageData) {
+    this.kept = progress(page.lab);
+    this.step = new URL(location.href).searchParams.has("step") ? page.step : this.kept.step;
+    if (!steps.includes(this.step)) this.step = "predict";
+    for (const s of steps) $(`#step-${s} .steph`).addEventListener("click", () => this.go(s));
+    this.prev.addEventListener("click", () => this.move(-1));
+    this.next.addEventListener("click", () => this.move(1));
+    this.setUpChoices();
+    if (this.note) {
+      this.note.value = this.kept.note ?? "";
+      this.note.addEventListener("input", () => {
+        this.kept.note = this.note?.value ?? "";
+        this.mark("explain", this.kept.note.trim().length > 0);
+        this.keep();
+      });
+    }
+    for (const c of $$(".chip")) c.addEventListener("click", () => this.prove(c));
+    for (const a of $$<HTMLAnchorElement>("a.to-knob, a.to-evidence, .prose a[href^='#knob-'], .prose a[href^='#evidence-']")) {
+      a.addEventListener("click", (e) => {
+        e.preventDefault();
+        this.point(a.getAttribute("href")?.slice(1) ?? "");
+      });
+    }
+    this.show(false);
+  }
+
+  /** Takes the clock and the claims from a picture. */
+  draw(p: Picture): void {
+    this.now = p.timeMs;
+    if (!this.running) {
+      this.running = true;
+      this.mark("run", true);
+      say($("#step-run small"), t("lesson.running"));
+    }
+    this.judge(p.evidence ?? []);
+  }
+
+  ended(): void {
+    this.running = false;
+    say($("#step-run small"), "");
+  }
+
+  move(by: number): void {
+    const i = steps.indexOf(this.step) + by;
+    if (i >= steps.length) {
+      location.href = $<HTMLAnchorElement>(".brand").href;
+      return;
+    }
+    const s = steps[i];
+    if (s) this.go(s);
+  }
+
+  private go(step: string): void {
+    this.step = step;
+    this.kept.step = step;
+    this.keep();
+    this.show(true);
+  }
+
+  private show(inAddress: boolean): void {
+    for (const s of steps) {
+      const e = $(`#step-${s}`);
+      const now = s === this.step;
+      e.classList.toggle("now", now);
+      const done = this.kept.done.includes(s) && !now;
+      e.classList.toggle("done", done);
+      const head = $(".steph", e);
+      attr(head, "aria-expanded", String(now));
+      attr(head, "aria-current", now ? "step" : null);
+      $(".stepb", e).hidden = !now;
+      $(".dot", e).replaceChildren(done ? icon("tick") : String(steps.indexOf(s) + 1));
+    }
+    const i = steps.indexOf(this.step);
+    this.prev.hidden = i === 0;
+    say(this.next, i + 1 < steps.length ? t(`lesson.next.${steps[i + 1]}`) : t("lesson.done"));
+    if (inAddress) address.set({ step: this.step });
+  }
+
+  private setUpChoices(): void {
+    const form = this.choices;
+    if (!form || !this.committed) return;
+    if (form.querySelectorAll("input").length === 0) {
+      form.hidden = true;
+      return;
+    }
+    const commit = $<HTMLButtonElement>("button", form);
+    form.addEventListener("change", () => (commit.disabled = false));
+    form.addEventListener("submit", (e) => {
+      e.preventDefault();
+      const chosen = form.querySelector<HTMLInputElement>("input:checked");
+      if (!chosen) return;
+      const text = chosen.parentElement?.textContent?.trim() ?? "";
+      this.kept.choice = { n: Number(chosen.value), text, at: this.running ? t("lesson.locked", { clock: clock(this.now, false) }) : t("lesson.locked.before") };
+      this.mark("predict", true);
+      this.keep();
+      this.showChoice();
+      this.go("run");
+      $("#step-run .steph").focus();
+    });
+    this.showChoice();
+  }
+
+  /** A prediction is locked and quoted back. */
+  private showChoice(): void {
+    const c = this.kept.choice;
+    if (!c || !this.choices || !this.committed) return;
+    const own = this.choices.querySelectorAll("label")[c.n]?.textContent?.trim() ?? c.text;
+    this.committed.hidden = false;
+    say(this.committed, lang === "zh" ? `“${own}”` : `“${own}”`);
+    this.choices.hidden = true;
+    say($("#step-predict small"), c.at);
+  }
+
+  private judge(evidence: Evidence[]): void {
+    let shown = 0;
+    for (const e of evidence) {
+      const chip = maybe(`#evidence-${CSS.escape(e.id)}`);
+      if (!chip) continue;
+      const reading = e.reading[lang as "en" | "zh"] ?? "";
+      if (e.state === "shown") shown++;
+      const state = e.state === "shown" ? "ok" : e.state === "contradicted" ? "against" : reading ? "wait" : "no";
+      if (chip.dataset["state"] !== state) {
+        chip.dataset["state"] = state;
+        chip.className = `chip ${state}`;
+        const mark = { ok: "tick", against: "x", wait: "half", no: "ring" }[state];
+        chip.querySelector("svg")?.replaceWith(icon(mark));
+        say($("[data-word]", chip), t(`evidence.${e.state}`));
+      }
+      say($(".v", chip), reading);
+    }
+    if (shown !== this.shown) {
+      this.shown = shown;
+      this.mark("observe", shown === this.claims);
+    }
+    say($("#step-observe small"), t("lesson.shown", { n: shown, of: this.claims }));
+  }
+
+  /** Pressing a claim marks its proof in the picture. */
+  private prove(chip: HTMLElement): void {
+    for (const e of $$(".marked")) e.classList.remove("marked");
+    const was = chip.getAttribute("aria-pressed") === "true";
+    for (const c of $$(".chip[aria-pressed]")) c.removeAttribute("aria-pressed");
+    if (was) return;
+    chip.setAttribute("aria-pressed", "true");
+    const target = maybe(proofs[chip.dataset["evidence"] ?? ""] ?? "");
+    if (!target) return;
+    target.classList.add("marked");
+    target.scrollIntoView({ block: "nearest" });
+    const panel = target.closest<HTMLElement>("[data-panel]")?.dataset["panel"];
+    if (panel) address.set({ panel });
+  }
+
+  /** Follows a link of the text to a knob or a claim. */
+  private point(id: string): void {
+    const e = document.getElementById(id);
+    if (!e) return;
+    if (id.startsWith("evidence-")) {
+      this.go("observe");
+      e.focus();
+      return;
+    }
+    e.closest("details")?.setAttribute("open", "");
+    e.scrollIntoView({ block: "nearest" });
+    e.classList.add("seen");
+    setTimeout(() => e.classList.remove("seen"), 2000);
+    e.querySelector<HTMLElement>("button, input, select")?.focus();
+  }
+
+  private mark(step: string, done: boolean): void {
+    const has = this.kept.done.includes(step);
+    if (has === done) return;
+    this.kept.done = done ? [...this.kept.done, step] : this.kept.done.filter((s) => s !== step);
+    this.keep();
+    this.show(false);
+  }
+
+  private keep(): void {
+    keepProgress(this.page.lab, this.kept);
+  }
+}

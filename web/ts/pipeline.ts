@@ -1,0 +1,119 @@
+import { $, arrow, attr, cls, fit, h, icon, prop, say } from "./dom";
+import { poolOf } from "./reading";
+import { lang, num, t } from "./text";
+import type { Picture, Subtask, Vertex } from "./types";
+
+/** The vertices with their time shares, pools, and who causes and who suffers. */
+export class Pipeline {
+  private readonly root = $("#pipe");
+  private readonly diag = $("#diag");
+  private shape = "";
+
+  draw(p: Picture): void {
+    const vertices = p.vertices ?? [];
+    const shape = vertices.map((v) => `${v.id}:${v.subtasks?.length ?? 0}`).join();
+    if (shape !== this.shape) {
+      this.shape = shape;
+      this.build(vertices);
+    }
+    for (const v of vertices) this.vertex(p, v);
+    // Where a vertex is named as the cause, its own line says so already.
+    const because = vertices.some((v) => v.role === "cause") ? "" : (p.because?.[lang as "en" | "zh"] ?? "");
+    this.diag.hidden = because === "";
+    say(this.diag, because);
+  }
+
+  private build(vertices: Vertex[]): void {
+    this.root.replaceChildren();
+    vertices.forEach((v, i) => {
+      const before = vertices[i - 1];
+      if (before) {
+        const n = before.parallelism * v.parallelism;
+        this.root.append(
+          h("div", { class: "edge" }, h("span", { "aria-hidden": "true" }, t("edge.hash")), arrow(), h("span", { "aria-hidden": "true" }, `${before.parallelism} × ${v.parallelism}`),
+            h("span", { class: "vh" }, t("edge", { from: before.id, to: v.id, n }))),
+        );
+      }
+      this.root.append(
+        h("article", { class: "vertex", id: `v-${v.id}`, "aria-labelledby": `vh-${v.id}` },
+          h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" })),
+          h("div", { class: "subs" })),
+      );
+    });
+  }
+
+  private vertex(p: Picture, v: Vertex): void {
+    const e = $(`#v-${CSS.escape(v.id)}`, this.root);
+    const cause = v.role === "cause";
+    cls(e, `vertex${cause ? " cause" : ""}`);
+    const tag = $(".tag", e);
+    const role = v.role ?? "";
+    if (tag.dataset["role"] !== role) {
+      tag.dataset["role"] = role;
+      tag.hidden = role === "";
+      tag.className = `tag ${role}`;
+      tag.replaceChildren(icon(cause ? "play" : "pause", true), role ? t(`role.${role}`) : "");
+    }
+    const why = $(".why", e);
+    say(why, this.why(p, v));
+    attr(why, "title", why.textContent);
+    const subtasks = v.subtasks ?? [];
+    const rows = fit($(".subs", e), subtasks.length, () => this.row());
+    subtasks.forEach((s, i) => {
+      const row = rows[i];
+      if (row) this.subtask(p, v, s, row);
+    });
+  }
+
+  private why(p: Picture, v: Vertex): string {
+    if (v.role === "cause") return t("why.cause");
+    if (v.role !== "victim") return "";
+    const rate = p.knobs["rate"];
+    if (v === p.vertices?.[0] && typeof rate === "number" && rate > 0) {
+      const got = (v.subtasks ?? []).reduce((sum, s) => sum + s.recent.numRecordsOutPerSecond, 0);
+      return t("why.victim.rate", { want: num(rate), got: num(got) });
+    }
+    return t("why.victim", { cause: p.diagnosis?.bottleneck ?? "" });
+  }
+
+  private row(): HTMLElement {
+    return h("div", { class: "sub" },
+      h("span", { class: "mono dim" }),
+      h("span", { class: "util", role: "img" }, h("i", { class: "u-idle" }), h("i", { class: "u-busy" }), h("i", { class: "u-press" })),
+      h("span", { class: "words" }),
+      h("span", { class: "meter" }, h("i"), h("span", {}, h("span", { class: "dim" }), " ", h("span", { class: "of" }))));
+  }
+
+  private subtask(p: Picture, v: Vertex, s: Subtask, row: HTMLElement): void {
+    const r = s.recent;
+    const [number, util, words, meter] = [...row.children] as [HTMLElement, HTMLElement, HTMLElement, HTMLElement];
+    say(number, String(s.index));
+    const total = r.idleTimeMsPerSecond + r.busyTimeMsPerSecond + r.backPressuredTimeMsPerSecond || 1;
+    const idle = (100 * r.idleTimeMsPerSecond) / total;
+    const busy = (100 * r.busyTimeMsPerSecond) / total;
+    const pressed = (100 * r.backPressuredTimeMsPerSecond) / total;
+    const marks = util.children as unknown as HTMLElement[];
+    [idle, busy, pressed].forEach((x, i) => {
+      const mark = marks[i];
+      if (mark) prop(mark, "--v", x.toFixed(1));
+    });
+    attr(util, "aria-label", t("util", { idle: num(idle), busy: num(busy), pressed: num(pressed) }));
+    const most = pressed >= busy && pressed >= idle ? "pressed" : busy >= idle ? "busy" : "idle";
+    say(words, t(`util.${most}`, { n: num(Math.max(idle, busy, pressed)) }));
+    this.meter(p, v, s, meter);
+  }
+
+  private meter(p: Picture, v: Vertex, s: Subtask, meter: HTMLElement): void {
+    const out = poolOf(p, `${v.id} ${s.index} out`);
+    const pool = out ?? poolOf(p, `${v.id} ${s.index} in`);
+    meter.hidden = !pool;
+    if (!pool) return;
+    const used = pool.requested - pool.available;
+    const bar = meter.firstElementChild as HTMLElement;
+    prop(bar, "--v", Math.min(100, (100 * used) / Math.max(1, pool.size)).toFixed(0));
+    const what = t(out ? "pool.out" : "pool.in");
+    say($(".dim", meter), what);
+    say($(".of", meter), `${used}/${pool.size}`);
+    attr(meter, "title", t("pool.of", { what, used, size: pool.size }));
+  }
+}

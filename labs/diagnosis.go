@@ -30,17 +30,6 @@ const (
 	skewed = 1.5
 )
 
-// Level returns the level of a back-pressured time in ms/s.
-func Level(backPressuredMs float64) string {
-	switch {
-	case backPressuredMs <= 100:
-		return LevelOK
-	case backPressuredMs <= 500:
-		return LevelLow
-	}
-	return LevelHigh
-}
-
 // Diagnosis names the bottleneck of a job and says why, as sentences of the catalogue.
 type Diagnosis struct {
 	Bottleneck string            `json:"bottleneck"`
@@ -80,7 +69,7 @@ func Diagnose(s *metric.Snapshot, v Values) Diagnosis {
 	lastPressed := -1
 	for i := range s.Vertices {
 		peaks[i] = peakOf(&s.Vertices[i])
-		level := Level(peaks[i].pressed)
+		level := metric.BackpressureLevel(peaks[i].pressed)
 		d.Levels[s.Vertices[i].ID] = level
 		if level != LevelOK {
 			lastPressed = i
@@ -89,10 +78,10 @@ func Diagnose(s *metric.Snapshot, v Values) Diagnosis {
 	cause := -1
 	for i, p := range peaks {
 		need := float64(saturated)
-		if i > 0 && Level(peaks[i-1].pressed) != LevelOK {
+		if i > 0 && metric.BackpressureLevel(peaks[i-1].pressed) != LevelOK {
 			need = busyBehindPressure
 		}
-		if p.busy >= need && Level(p.busiestPressed) == LevelOK {
+		if p.busy >= need && metric.BackpressureLevel(p.busiestPressed) == LevelOK {
 			cause = i
 			break
 		}

@@ -87,7 +87,7 @@ func TestDiagnosisAdvises(t *testing.T) {
 
 func TestLevel(t *testing.T) {
 	for ms, want := range map[float64]string{0: LevelOK, 100: LevelOK, 101: LevelLow, 500: LevelLow, 501: LevelHigh, 1000: LevelHigh} {
-		if got := Level(ms); got != want {
+		if got := metric.BackpressureLevel(ms); got != want {
 			t.Errorf("%v ms/s: %s, want %s", ms, got, want)
 		}
 	}

@@ -38,6 +38,7 @@ type Past struct {
 	NextID   int64 // 1 if zero
 	Retained []*Completed
 	History  []metric.Checkpoint // newest first
+	Counts   metric.CheckpointCounts
 }
 
 // Coordinator decides when a checkpoint is triggered, follows its acknowledgements, and completes it or gives it up. One
@@ -66,6 +67,7 @@ type Coordinator struct {
 	failures       int // one after another
 	retained       []*Completed
 	history        []*metric.Checkpoint // newest first
+	counts         metric.CheckpointCounts
 }
 
 type coordinatedTask struct {
@@ -84,7 +86,7 @@ type request struct {
 // NewCoordinator returns the coordinator of a job. jobStart is the zero of the job's time, now that of this attempt: the
 // first periodic checkpoint comes one interval after it. (Flink waits a random time up to the interval.)
 func NewCoordinator(cfg Config, vertices []CoordinatedVertex, past Past, jobStart, now time.Time) *Coordinator {
-	c := &Coordinator{vertices: vertices, index: map[TaskID]int{}, jobStart: jobStart, nextID: max(past.NextID, 1)}
+	c := &Coordinator{vertices: vertices, index: map[TaskID]int{}, jobStart: jobStart, nextID: max(past.NextID, 1), counts: past.Counts}
 	for _, v := range vertices {
 		for i := range v.Parallelism {
 			id := TaskID{v.ID, i}
@@ -103,8 +105,11 @@ func NewCoordinator(cfg Config, vertices []CoordinatedVertex, past Past, jobStar
 
 // Past is what the next attempt of the job goes on from.
 func (c *Coordinator) Past(now time.Time) Past {
-	return Past{NextID: c.nextID, Retained: append([]*Completed(nil), c.retained...), History: c.History(now)}
+	return Past{NextID: c.nextID, Retained: append([]*Completed(nil), c.retained...), History: c.History(now), Counts: c.Counts()}
 }
+
+// Counts are how many checkpoints there have been, over all attempts.
+func (c *Coordinator) Counts() metric.CheckpointCounts { return c.counts }
 
 // Retained are the completed checkpoints that are kept, oldest first.
 func (c *Coordinator) Retained() []*Completed { return append([]*Completed(nil), c.retained...) }
@@ -273,6 +278,8 @@ func (c *Coordinator) MetadataWritten(id int64, now time.Time) []Command {
 	c.failures = 0
 	c.lastCompletion = now
 	p.record.Status = "COMPLETED"
+	c.counts.InProgress--
+	c.counts.Completed++
 	p.record.EndToEndDurationMs = p.lastAck.Sub(p.triggered).Milliseconds()
 	p.record.Path = p.completed.Path
 	cmds := []Command{{Kind: NotifyComplete, ID: id, Completed: p.completed, Stop: p.stop}}

@@ -294,8 +294,11 @@ func (c *checkpoints) shutdown() checkpoint.Past {
 	return c.core.Past(time.Now())
 }
 
-func (c *checkpoints) history() []metric.Checkpoint {
+// fill puts the history into a snapshot.
+func (c *checkpoints) fill(s *metric.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.core.History(time.Now())
+	s.Checkpoints = c.core.History(time.Now())
+	counts := c.core.Counts()
+	s.CheckpointCounts = &counts
 }

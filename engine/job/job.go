@@ -259,17 +259,6 @@ func (j *Job) supervise(a *attempt, c *checkpoints) {
 	close(j.done)
 }
 
-// giveUpPlan tells who waits for the job's last checkpoint that a failure came before it.
-func (j *Job) giveUpPlan(err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if p := j.next; p != nil && p.from == nil && err != nil && !errors.Is(err, task.ErrCanceled) {
-		j.next = nil
-		p.err = fmt.Errorf("the job failed meanwhile: %w", err)
-		close(p.running)
-	}
-}
-
 // resume starts the attempt that was planned; if that cannot run, the old one is started again from the same checkpoint.
 func (j *Job) resume(p *plan) error {
 	j.mu.Lock()
@@ -423,28 +412,6 @@ func (j *Job) stopWith(p *plan) (string, error) {
 	case <-p.running: // the job ended meanwhile
 	}
 	return p.result()
-}
-
-// stopPaused stops or restarts a job that waits to be restarted after a failure: its state is the last checkpoint. The
-// lock is held when it is called.
-func (j *Job) stopPaused(p *plan) (string, error) {
-	if !p.restart && j.latest() == nil {
-		j.mu.Unlock()
-		return "", errNothingToStop
-	}
-	j.next = p
-	j.pause.end()
-	j.mu.Unlock()
-	<-p.running
-	return p.result()
-}
-
-// result is how a plan went, once it is done.
-func (p *plan) result() (path string, err error) {
-	if p.err == nil && p.from != nil {
-		path = p.from.Path
-	}
-	return path, p.err
 }
 
 // TriggerCheckpoint takes a checkpoint now and returns its id.

@@ -1,10 +1,13 @@
 package job
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"weir/engine/checkpoint"
 	"weir/engine/metric"
+	"weir/engine/task"
 )
 
 // pause is the time between a failure and the restart that follows it.
@@ -135,4 +138,37 @@ func (a *attempt) lastReadings(lab string) *metric.Snapshot {
 		last.RestoredCheckpointID = a.restored.ID
 	}
 	return last
+}
+
+// giveUpPlan tells who waits for the job's last checkpoint that a failure came before it.
+func (j *Job) giveUpPlan(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if p := j.next; p != nil && p.from == nil && err != nil && !errors.Is(err, task.ErrCanceled) {
+		j.next = nil
+		p.err = fmt.Errorf("the job failed meanwhile: %w", err)
+		close(p.running)
+	}
+}
+
+// stopPaused stops or restarts a job that waits to be restarted after a failure: its state is the last checkpoint. The
+// lock is held when it is called.
+func (j *Job) stopPaused(p *plan) (string, error) {
+	if !p.restart && j.latest() == nil {
+		j.mu.Unlock()
+		return "", errNothingToStop
+	}
+	j.next = p
+	j.pause.end()
+	j.mu.Unlock()
+	<-p.running
+	return p.result()
+}
+
+// result is how a plan went, once it is done.
+func (p *plan) result() (path string, err error) {
+	if p.err == nil && p.from != nil {
+		path = p.from.Path
+	}
+	return path, p.err
 }

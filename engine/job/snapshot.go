@@ -28,11 +28,11 @@ func (j *Job) Snapshot() *metric.Snapshot {
 	if final != nil { // ended, or about to restart: the last readings, taken before everything was given back
 		last := *final
 		last.State, last.Failure, last.TimeMs, last.Restarts = s.State, s.Failure, s.TimeMs, s.Restarts
-		last.Checkpoints = checkpoints.history()
+		checkpoints.fill(&last)
 		return &last
 	}
 	a.fill(s)
-	s.Checkpoints = checkpoints.history()
+	checkpoints.fill(s)
 	return s
 }
 

@@ -35,7 +35,7 @@ func NewKeyContext(t serde.KeyType, maxParallelism int, groups keygroup.Range) (
 	if groups.Size() > 0 && (groups.First < 0 || groups.Last >= maxParallelism) {
 		return nil, fmt.Errorf("key groups %v, must lie in 0 to %d", groups, maxParallelism-1)
 	}
-	return &KeyContext{keyType: t, maxParallelism: maxParallelism, groups: groups}, nil
+	return &KeyContext{keyType: t, maxParallelism: maxParallelism, groups: groups, turn: 1}, nil
 }
 
 // Set makes key the current one; hash is its Java hash code. The key may be a view of a buffer that lives until Clear
@@ -83,7 +83,7 @@ func (c *KeyContext) Hash() int32 { return c.hash }
 // Group is the key group of the current key.
 func (c *KeyContext) Group() int { return int(c.group) }
 
-// Turn changes with each Set and Clear: what is remembered of the current key holds as long as Turn does.
+// Turn changes with each Set and Clear: what is remembered of the current key holds as long as Turn does. It is never 0.
 func (c *KeyContext) Turn() uint64 { return c.turn }
 
 // KeyType is the type of all keys.

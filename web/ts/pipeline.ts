@@ -36,7 +36,7 @@ export class Pipeline {
       }
       this.root.append(
         h("article", { class: "vertex", id: `v-${v.id}`, "aria-labelledby": `vh-${v.id}` },
-          h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" })),
+          h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" }), h("span", { class: "count" }, h("b"), " ", h("small", {}, t("pipeline.records")))),
           h("div", { class: "subs" })),
       );
     });
@@ -58,6 +58,8 @@ export class Pipeline {
     say(why, this.why(p, v));
     attr(why, "title", why.textContent);
     const subtasks = v.subtasks ?? [];
+    const first = v === p.vertices?.[0];
+    say($(".count b", e), num(subtasks.reduce((sum, s) => sum + (first ? s.numRecordsOut : s.numRecordsIn), 0)));
     const rows = fit($(".subs", e), subtasks.length, () => this.row());
     subtasks.forEach((s, i) => {
       const row = rows[i];

@@ -32,18 +32,21 @@ scripts-check:
 lint: pages
 	scripts/lint.sh
 
+# All packages but the browser's tests.
+PACKAGES = $$($(GO) list ./... | grep -v /browser_test)
+
 unit: pages
-	$(GO) test ./...
+	$(GO) test $(PACKAGES)
 	$(GO) test -tags invariants ./engine/...
 
 race: pages
-	CGO_ENABLED=1 $(GO) test -race ./engine/... ./labs/... ./web/... ./cmd/...
+	CGO_ENABLED=1 $(GO) test -race $(PACKAGES)
 
 fuzz:
 	scripts/fuzz.sh 5s
 
-browser: build
-	$(GO) test -tags browser -count=1 ./web/browser
+browser: pages
+	$(GO) test -count=1 ./web/browser_test
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/...

@@ -67,7 +67,15 @@ func Find(id string) (*Lab, error) {
 	return nil, fmt.Errorf("no lab %q: there are %s", id, strings.Join(ids, ", "))
 }
 
-var catalogueOfLabs = []*Lab{bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab()}
+var catalogueOfLabs = numbered(bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab())
+
+// numbered gives labs one running number over all chapters.
+func numbered(list ...*Lab) []*Lab {
+	for i, l := range list {
+		l.Number = i + 1
+	}
+	return list
+}
 
 // use takes a knob from the registry with the lab's own default, and limits if given.
 type use struct {

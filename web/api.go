@@ -42,6 +42,7 @@ func (s *Server) routeAPI(r chi.Router) {
 	api := humachi.New(r, c)
 	s.labRoutes(api)
 	s.sessionRoutes(api)
+	s.panelRoutes(api)
 	s.keyGroupRoutes(api)
 	s.plainRoutes(r, api)
 }

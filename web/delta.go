@@ -40,11 +40,12 @@ func tidy(v any) any {
 	switch x := v.(type) {
 	case map[string]any:
 		for k, e := range x {
-			if e == nil {
+			switch {
+			case e == nil:
 				delete(x, k)
-				continue
+			case k != "knobs" && k != "changes": // what was set is shown as it was set
+				x[k] = tidy(e)
 			}
-			x[k] = tidy(e)
 		}
 	case []any:
 		for i, e := range x {

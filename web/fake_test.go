@@ -127,14 +127,6 @@ func newFakeServer(t *testing.T) *fakeServer {
 	return f
 }
 
-// listen serves on a real port of this machine.
-func (f *fakeServer) listen(t *testing.T) *httptest.Server {
-	t.Helper()
-	h := httptest.NewServer(f.Server)
-	t.Cleanup(h.Close)
-	return h
-}
-
 // start starts a session without going over HTTP.
 func (f *fakeServer) start(t *testing.T) *session {
 	t.Helper()

@@ -53,6 +53,11 @@ var slowReadings = []string{"recent", "accumulated", "meanFill", "mailboxLatency
 
 // holdRates keeps the slow readings of the picture before, where the job still has the same subtasks.
 func holdRates(t, before tree) {
+	if now, ok := t["totals"].(tree); ok {
+		if then, ok := before["totals"].(tree); ok && now["countsByKey"] != nil && then["countsByKey"] != nil {
+			now["countsByKey"] = then["countsByKey"]
+		}
+	}
 	vertices, _ := t["vertices"].([]any)
 	old, _ := before["vertices"].([]any)
 	if len(vertices) != len(old) {

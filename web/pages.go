@@ -96,7 +96,7 @@ func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	p := templates.Lab{Base: b, Lab: l, Lesson: lesson, Values: map[string]any{}, Step: labs.StepIDs[0], Panel: q.Get("panel")}
+	p := templates.Lab{Base: b, Lab: l, Lesson: lesson, Values: map[string]any{}, Step: labs.StepIDs[0], Panel: q.Get("panel"), Present: q.Has("present")}
 	if slices.Contains(labs.StepIDs, q.Get("step")) {
 		p.Step = q.Get("step")
 	}

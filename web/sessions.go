@@ -36,6 +36,9 @@ type run interface {
 	Diagnosis() labs.Diagnosis
 	Evidence() []labs.EvidenceState
 	Events() []labs.KnobChange
+	Comparisons() []labs.Comparison
+	KeyLoads() []labs.KeyLoad
+	Frames(n int) []labs.Frame
 	Tracer() *trace.Tracer
 	Done() <-chan struct{}
 	Err() error

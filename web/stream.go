@@ -22,6 +22,9 @@ const (
 	pingEvery     = 20 * time.Second
 	// pongPatience is how long a reader may stand still before it counts as gone.
 	pongPatience = time.Minute
+	// muteAfter is when a reader that has answered no ping at all is taken for one that never will. It is then sent
+	// everything, with the write deadline alone to guard it.
+	muteAfter = 5 * time.Second
 )
 
 var errReaderGone = errors.New("the reader took nothing for a minute")
@@ -80,6 +83,7 @@ type viewer struct {
 	interval time.Duration
 	window   int32 // messages that may be unread
 
+	began   time.Time
 	unread  atomic.Int32
 	pongs   atomic.Int64 // UnixNano of the last answer
 	skipped int64
@@ -88,13 +92,13 @@ type viewer struct {
 
 // pump sends until ctx ends. It returns nil once the session is over and its last picture sent.
 func (v *viewer) pump(ctx context.Context) error {
-	v.pongs.Store(time.Now().UnixNano())
+	v.began = time.Now()
 	tick := time.NewTicker(v.interval)
 	defer tick.Stop()
 	due := time.Now()
 	for {
 		over := v.sess.gone()
-		if now := time.Now(); v.unread.Load() < v.window {
+		if now := time.Now(); v.mute(now) || v.unread.Load() < v.window {
 			if late := int64(now.Sub(due) / v.interval); late > 0 && v.seen != nil {
 				v.skipped += late
 			}
@@ -102,7 +106,7 @@ func (v *viewer) pump(ctx context.Context) error {
 			if err := v.send(ctx); err != nil {
 				return err
 			}
-		} else if now.Sub(time.Unix(0, v.pongs.Load())) > pongPatience {
+		} else if now.Sub(v.answered()) > pongPatience {
 			return errReaderGone
 		}
 		if over {
@@ -116,6 +120,19 @@ func (v *viewer) pump(ctx context.Context) error {
 	}
 }
 
+// answered is when the reader last answered a ping, or began to read.
+func (v *viewer) answered() time.Time {
+	if last := v.pongs.Load(); last > 0 {
+		return time.Unix(0, last)
+	}
+	return v.began
+}
+
+// mute tells whether this reader answers no pings.
+func (v *viewer) mute(now time.Time) bool {
+	return v.pongs.Load() == 0 && now.Sub(v.began) > muteAfter
+}
+
 // send writes what is new, if anything is, and a ping behind it.
 func (v *viewer) send(ctx context.Context) error {
 	f, err := v.sess.frames.newest(v.interval / 2)
@@ -126,7 +143,7 @@ func (v *viewer) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	quiet := time.Since(time.Unix(0, v.pongs.Load())) > pingEvery
+	quiet := time.Since(v.answered()) > pingEvery
 	if b == nil && !quiet {
 		return nil
 	}
@@ -137,6 +154,9 @@ func (v *viewer) send(ctx context.Context) error {
 			return err
 		}
 		v.seen, v.skipped = f, 0
+	}
+	if v.mute(time.Now()) {
+		return nil
 	}
 	v.unread.Add(1)
 	go func() {

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"testing"
@@ -151,6 +154,65 @@ func TestReaderThatTakesNothing(t *testing.T) {
 		if sess.ended() {
 			t.Error("the job ended with its viewer")
 		}
+	})
+}
+
+// A reader of its own making that answers no ping is held back at first and then gets everything.
+func TestReaderWithoutPongs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeServer(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		f.ctx = ctx
+		p := newPipes()
+		h := &http.Server{Handler: f.Server, ReadHeaderTimeout: time.Minute}
+		go func() { _ = h.Serve(p) }()
+		sess := f.start(t)
+		conn, err := p.dial(ctx, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = conn.Write([]byte("GET /api/v1/sessions/" + sess.id + "/stream HTTP/1.1\r\nHost: 127.0.0.1:8090\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"))
+		}()
+		r := bufio.NewReader(conn)
+		if _, err := http.ReadResponse(r, nil); err != nil {
+			t.Fatal(err)
+		}
+		texts := 0
+		start := time.Now()
+		for texts < 40 {
+			var head [2]byte
+			if _, err := io.ReadFull(r, head[:]); err != nil {
+				t.Fatalf("after %d messages: %v", texts, err)
+			}
+			n := int64(head[1] & 0x7f)
+			var long [8]byte
+			switch n {
+			case 126:
+				_, err = io.ReadFull(r, long[6:])
+				n = int64(binary.BigEndian.Uint64(long[:]))
+			case 127:
+				_, err = io.ReadFull(r, long[:])
+				n = int64(binary.BigEndian.Uint64(long[:]))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.CopyN(io.Discard, r, n); err != nil {
+				t.Fatal(err)
+			}
+			if head[0]&0x0f == 1 {
+				texts++
+			}
+		}
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("40 messages took %v", took)
+		}
+		_ = conn.Close()
+		cancel()
+		_ = h.Close()
+		synctest.Wait()
 	})
 }
 

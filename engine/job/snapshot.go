@@ -141,8 +141,14 @@ func (a *attempt) channel(r *runner, i int) metric.Channel {
 	rs := rc.Stats()
 	c.Kind = "remote"
 	c.Overtaken += rs.Overtaken
-	c.Consumer = &metric.ConsumerEnd{Queued: rs.Queued, QueuedBytes: rs.QueuedBytes, ExclusiveFree: rs.ExclusiveFree,
-		FloatingHeld:      max(rs.FloatingHeld, rs.Queued+rs.ExclusiveFree+rs.FloatingHeld-a.exclusive()),
+	held := rs.ExclusiveFree + rs.FloatingHeld // free ones and those with data
+	for _, bytes := range rs.Fill {
+		if bytes >= 0 {
+			held++
+		}
+	}
+	c.Consumer = &metric.ConsumerEnd{Queued: rs.Queued, QueuedBytes: rs.QueuedBytes, Fill: rs.Fill, ExclusiveFree: rs.ExclusiveFree,
+		FloatingHeld:      max(rs.FloatingHeld, held-a.exclusive()),
 		UnannouncedCredit: rs.Unannounced}
 	c.SentAddCredit, c.AnnouncedCredit = rs.SentAddCredit, rs.AnnouncedCredit
 	if reader, ok := producer.Partition.ReaderStats(sub); ok {

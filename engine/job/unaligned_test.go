@@ -100,6 +100,7 @@ func TestUnalignedCountsExactly(t *testing.T) {
 					s.WorkMs = 0.05 * float64(p)
 					if transport == "tcp" {
 						s.WorkKind = "cpu" // a sleep this short takes 1 ms of real time
+						s.RetainedCheckpoints = 3
 					}
 					dir := t.TempDir()
 					j := start(t, slowCounting(n), s, job.Options{CheckpointDir: dir})

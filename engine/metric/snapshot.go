@@ -173,8 +173,9 @@ type ProducerEnd struct {
 type ConsumerEnd struct {
 	Queued            int   `json:"queued"`
 	QueuedBytes       int64 `json:"queuedBytes"`
+	Fill              []int `json:"fill"` // bytes of each queued buffer, oldest first; -1 an event
 	ExclusiveFree     int   `json:"exclusiveFree"`
-	FloatingHeld      int   `json:"floatingHeld"`
+	FloatingHeld      int   `json:"floatingHeld"` // borrowed from the gate's pool, free or with data
 	UnannouncedCredit int   `json:"unannouncedCredit"`
 }
 

@@ -59,6 +59,19 @@ func (q *receivedQueue) pop() (b Buffer, ok bool) {
 	return b, true
 }
 
+// fill lists the bytes of each element, -1 for an event.
+func (q *receivedQueue) fill() []int {
+	fill := make([]int, q.n)
+	for i := range fill {
+		if b := q.at(i); b.IsData() {
+			fill[i] = len(b.Bytes)
+		} else {
+			fill[i] = -1
+		}
+	}
+	return fill
+}
+
 // remove takes out the element with a sequence number that is not a priority one.
 func (q *receivedQueue) remove(seq int32) (b Buffer, ok bool) {
 	for i := q.priority; i < q.n; i++ {

@@ -374,6 +374,7 @@ func (c *RemoteChannel) fail(err error) {
 type RemoteChannelStats struct {
 	Queued          int
 	QueuedBytes     int64
+	Fill            []int // bytes of each queued buffer, oldest first; -1 an event
 	ExclusiveFree   int
 	FloatingHeld    int // free floating buffers
 	Unannounced     int
@@ -393,6 +394,7 @@ func (c *RemoteChannel) Stats() RemoteChannelStats {
 	var s RemoteChannelStats
 	c.mu.Lock()
 	s.Queued, s.QueuedBytes, s.Overtaken = c.received.len(), c.received.bytes, c.overtaken
+	s.Fill = c.received.fill()
 	c.mu.Unlock()
 	s.ExclusiveFree, s.FloatingHeld, s.Required, s.Waiting = c.buffers.counts()
 	s.Backlog = max(0, s.Required-c.o.ExclusiveBuffers)

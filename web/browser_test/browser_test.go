@@ -146,6 +146,16 @@ func (s *server) start(t *testing.T, body string) string {
 	return out.ID
 }
 
+// endAll ends every session.
+func (s *server) endAll(t *testing.T) {
+	t.Helper()
+	var list struct{ Sessions []struct{ ID string } }
+	s.api(t, "GET", "/api/v1/sessions", "", &list)
+	for _, sess := range list.Sessions {
+		s.api(t, "DELETE", "/api/v1/sessions/"+sess.ID, "", nil)
+	}
+}
+
 // tab is one page with what it complained about.
 type tab struct {
 	ctx context.Context

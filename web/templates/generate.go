@@ -1,3 +1,3 @@
 package templates
 
-//go:generate go run github.com/a-h/templ/cmd/templ@v0.3.1118 generate
+//go:generate go tool templ generate

@@ -21,6 +21,8 @@ type Lab struct {
 	Session string
 	// Step and Panel are what the address says is looked at.
 	Step, Panel string
+	// Present is for a projector: large, one panel at a time, without side columns.
+	Present bool
 	// Refused are knobs of the address that were refused, with the reason.
 	Refused []labs.KnobError
 }
@@ -66,12 +68,44 @@ func (l Lab) Has(panel string) bool { return slices.Contains(l.Lab.Panels, panel
 // knobGroups are the groups in the order of the page.
 var knobGroups = []string{"load", "job", "network", "checkpoints"}
 
+// groups are those of the knobs beside the picture; a projector's page has none.
+func (l Lab) groups() []string {
+	if l.Present {
+		return nil
+	}
+	return knobGroups
+}
+
+// lessonKnobs are what the lesson turns: the knobs that the lab compares, or the first of its text.
+func (l Lab) lessonKnobs() []*labs.Knob {
+	names := map[string][]string{"backpressure": {"debloat", "workMs"}, "key-groups": {"parallelism", "maxParallelism"}, "skew": {"keys", "twoStage", "maxParallelism"},
+		"credit": {"flowControl", "exclusiveBuffers"}}[l.Lab.ID]
+	if names == nil {
+		names = l.Lab.Compares
+	}
+	var out []*labs.Knob
+	for _, name := range names {
+		for i := range l.Lab.Knobs {
+			if k := &l.Lab.Knobs[i]; k.Name == name {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
 // firstKnobs stand open on the page; the others of their group are under "more".
 var firstKnobs = []string{
 	"rate", "recordBytes", "workMs", "hotKeyShare", "keys", "keyType",
 	"parallelism", "maxParallelism",
 	"bufferTimeoutMs", "debloat", "overdraftBuffers",
 	"checkpointIntervalMs",
+}
+
+// ownKnobs are what a lab is about.
+var ownKnobs = map[string][]string{
+	"skew": {"twoStage", "workOn"}, "overdraft": {"fanOut"}, "credit": {"flowControl", "exclusiveBuffers", "floatingBuffers"},
+	"unaligned": {"checkpointMode", "alignedTimeoutMs"},
 }
 
 func (l Lab) knobsOf(group string, first bool) []*labs.Knob {
@@ -90,7 +124,7 @@ func (l Lab) firsts() []string {
 	if l.Lab.ID == "backpressure" {
 		return slices.DeleteFunc(slices.Clone(firstKnobs), func(n string) bool { return n == "keys" || n == "keyType" || n == "maxParallelism" })
 	}
-	return firstKnobs
+	return slices.Concat(firstKnobs, ownKnobs[l.Lab.ID])
 }
 
 // shown is a knob's value as text.

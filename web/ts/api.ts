@@ -1,4 +1,4 @@
-import type { KnobValue } from "./types";
+import type { Comparison, Frames, KeyLoad, KnobValue } from "./types";
 
 /** What a refused call answered. */
 export class Problem extends Error {
@@ -57,6 +57,11 @@ export const start = (lab: string, knobs: Knobs, input?: string, key?: string): 
 export const end = (id: string): Promise<void> => call("DELETE", `/api/v1/sessions/${id}`);
 export const change = (id: string, knobs: Knobs): Promise<{ version: number }> => call("PATCH", `/api/v1/sessions/${id}/knobs`, knobs);
 export const act = (id: string, action: string, args: unknown = {}): Promise<unknown> => call("POST", `/api/v1/sessions/${id}/actions/${action}`, args);
+export const comparisons = async (id: string): Promise<Comparison[]> =>
+  (await call<{ comparisons: Comparison[] }>("GET", `/api/v1/sessions/${id}/comparisons`)).comparisons;
+export const keyLoads = async (id: string): Promise<KeyLoad[]> => (await call<{ keyLoads: KeyLoad[] }>("GET", `/api/v1/sessions/${id}/keyloads`)).keyLoads;
+export const frames = (id: string, consumer: string, n: number): Promise<Frames> =>
+  call("GET", `/api/v1/sessions/${id}/frames?n=${n}${consumer ? `&consumer=${encodeURIComponent(consumer)}` : ""}`);
 export const place = (q: { type: string; maxParallelism: number; parallelism: number; compare?: number; keys: string[] }): Promise<Placed> =>
   call("POST", "/api/v1/keygroups", q);
 export function upload(file: File): Promise<InputInfo> {

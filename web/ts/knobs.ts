@@ -12,7 +12,10 @@ export class Knobs {
   private readonly views = new Map<string, KnobView>();
   private readonly reset = $<HTMLButtonElement>("#reset");
   private readonly list = $("#changes");
+  /** Whether the job of the session still runs: after its end knobs are for the next start. */
+  live = false;
   private session = "";
+  private job: Record<string, KnobValue> = {};
   private changes: KnobChange[] = [];
 
   constructor(private readonly page: PageData) {
@@ -40,11 +43,14 @@ export class Knobs {
 
   follow(session: string): void {
     this.session = session;
+    this.live = session !== "";
     for (const v of this.views.values()) v.settle();
   }
 
   /** Takes what the job says its knobs are. */
   confirm(knobs: Record<string, KnobValue>, changes: KnobChange[]): void {
+    if (!this.live) return;
+    this.job = knobs;
     let moved = changes.length !== this.changes.length;
     this.changes = changes;
     for (const [name, value] of Object.entries(knobs)) {
@@ -68,9 +74,23 @@ export class Knobs {
     if (!view || (this.values[k.name] === value && view.wanted === undefined)) return;
     this.values[k.name] = value;
     view.error("");
-    if (this.session) void this.send({ [k.name]: value });
+    if (this.session && this.live) void this.send({ [k.name]: value });
     this.show();
   }
+
+  /** Turns several knobs at once, as a panel's button does; those that stand as they should stay out of it. */
+  turnAll = (knobs: Record<string, KnobValue>): void => {
+    const moved: Record<string, KnobValue> = {};
+    for (const k of this.page.knobs) {
+      const v = knobs[k.name];
+      if (v === undefined || this.values[k.name] === v) continue;
+      moved[k.name] = v;
+      this.values[k.name] = v;
+      this.views.get(k.name)?.error("");
+    }
+    if (this.session && this.live && Object.keys(moved).length > 0) void this.send(moved);
+    this.show();
+  };
 
   private async send(knobs: Record<string, KnobValue>): Promise<void> {
     const before: Record<string, KnobValue> = {};
@@ -89,7 +109,11 @@ export class Knobs {
         const elsewhere = e instanceof api.Problem && e.field !== name && this.views.has(e.field);
         if (!elsewhere) view.error(e instanceof api.Problem ? e.reason || e.message : String(e));
       }
-      // The next picture brings back the values that the job has.
+      // All of them were refused together: the job has what it had.
+      for (const name of Object.keys(knobs)) {
+        const has = this.job[name];
+        if (has !== undefined && this.views.get(name)?.wanted === undefined) this.values[name] = has;
+      }
       this.show();
     }
   }
@@ -101,7 +125,7 @@ export class Knobs {
       this.values[name] = v;
       this.views.get(name)?.error("");
     }
-    if (this.session && Object.keys(back).length > 0) void this.send(back);
+    if (this.session && this.live && Object.keys(back).length > 0) void this.send(back);
     this.show();
   }
 

@@ -8,9 +8,11 @@ import { Header } from "./header";
 import { History } from "./history";
 import { Knobs } from "./knobs";
 import { Lesson } from "./lesson";
+import { Panels } from "./panels";
 import { Pipeline } from "./pipeline";
 import { seenPointers, showPointers } from "./pointers";
 import { preferences } from "./preferences";
+import { Present } from "./present";
 import { Ruler } from "./ruler";
 import { Stream, type Link } from "./stream";
 import { t } from "./text";
@@ -30,6 +32,8 @@ class LabPage {
   private readonly gates = maybe("#gates") ? new Gates() : undefined;
   private readonly checkpoints = maybe("#ck") ? new Checkpoints(this.knobs.labelOf) : undefined;
   private readonly charts = maybe("#charts") ? new Charts(this.knobs.labelOf, (panel) => address.set({ panel })) : undefined;
+  private readonly panels = new Panels(page, this.knobs.turnAll, (input, key) => void this.start(input, key));
+  private readonly present = maybe(".lab.present") ? new Present(this.lesson) : undefined;
   private readonly trace = new Trace((stopped) => this.onStopped(stopped));
   private readonly ruler = maybe("#ruler") ? new Ruler(page.flights ?? { columns: [], rows: 0 }, (input, key) => void this.start(input, key), (n) => void this.rescale(n)) : undefined;
   private readonly startButton = $<HTMLButtonElement>("#start-run");
@@ -83,6 +87,7 @@ class LabPage {
       this.follow(id);
     } catch (e) {
       this.header.run("none", t("run.none"));
+      address.set({ session: null });
       this.refuse(e);
     }
     this.startButton.disabled = false;
@@ -94,6 +99,7 @@ class LabPage {
     say($("#start-why"), text);
     this.header.tell(text);
     this.ruler?.refuse(text);
+    this.panels.refuse(text);
   }
 
   private follow(session: string): void {
@@ -106,6 +112,8 @@ class LabPage {
     this.header.enable(true, true);
     this.knobs.follow(session);
     this.trace.follow(session);
+    this.panels.follow(session);
+    this.present?.began();
     this.stream = new Stream(session, (p) => this.onPicture(p), (l) => this.onLink(l));
     if (this.checkpointNow) this.checkpointNow.disabled = false;
   }
@@ -114,18 +122,20 @@ class LabPage {
     this.stream?.close();
     this.stream = undefined;
     this.trace.leave();
+    this.panels.leave();
     this.session = "";
     this.freeze(false);
   }
 
   private async restart(): Promise<void> {
-    await this.start(this.ruler?.input(), this.ruler?.column());
+    await this.start(this.ruler?.input() ?? this.panels.input(), this.ruler?.column() ?? this.panels.key());
   }
 
   private async end(): Promise<void> {
     const id = this.session;
     if (!id) return;
     this.header.end.disabled = true;
+    this.panels.leave();
     await api.end(id).catch((e: unknown) => this.refuse(e));
   }
 
@@ -163,6 +173,7 @@ class LabPage {
       this.session = "";
       address.set({ session: null });
       this.trace.leave();
+      this.panels.leave();
       this.knobs.follow("");
       this.lesson.ended();
       this.header.enable(false, false);
@@ -194,6 +205,7 @@ class LabPage {
     this.frozen = on;
     attr(this.header.freeze, "aria-pressed", String(on));
     holdWires(on);
+    this.panels.freeze(on);
     this.schedule();
   }
 
@@ -209,9 +221,9 @@ class LabPage {
   private draw(now: number): void {
     const p = this.picture;
     if (!p || this.link.is === "over") return;
-    if (this.link.is === "up") this.showState(p);
     // Controls follow the job even while the picture stands.
     this.knobs.confirm(p.knobs, p.changes ?? []);
+    if (this.link.is === "up") this.showState(p);
     if (this.frozen) return;
     if (reducedMotion.matches && now - this.lastDraw < 1000) {
       setTimeout(() => this.schedule(), 1000 - (now - this.lastDraw));
@@ -226,7 +238,9 @@ class LabPage {
     this.ruler?.draw(p);
     this.gates?.draw(p, this.history?.before(p), label);
     this.checkpoints?.draw(p);
+    this.panels.draw(p);
     this.lesson.draw(p);
+    this.present?.draw();
     if (this.history && now - this.lastCharts >= 200) {
       this.lastCharts = now;
       this.charts?.draw(p, this.history);
@@ -239,6 +253,7 @@ class LabPage {
 
   private showState(p: Picture): void {
     const running = p.state === "RUNNING";
+    this.knobs.live = running || p.state === "RESTARTING" || p.state === "CREATED";
     this.header.enable(running || p.state === "RESTARTING" || p.state === "CREATED", true);
     if (this.checkpointNow) this.checkpointNow.disabled = !running;
     if (p.state === "FAILED" && p.failure) this.header.run("FAILED", `${t("state.FAILED")}: ${p.failure}`);
@@ -268,7 +283,7 @@ class LabPage {
   }
 
   private openPanel(name: string): void {
-    if (!name) return;
+    if (!name || this.present?.open(name)) return;
     if (this.charts?.open(name)) return;
     const panel = maybe(`[data-panel="${CSS.escape(name)}"]`);
     panel?.scrollIntoView({ block: "nearest" });

@@ -7,6 +7,7 @@ import type { Picture, Subtask, Vertex } from "./types";
 export class Pipeline {
   private readonly root = $("#pipe");
   private readonly diag = $("#diag");
+  private readonly totals = $("#pipe-totals");
   private shape = "";
 
   draw(p: Picture): void {
@@ -17,6 +18,8 @@ export class Pipeline {
       this.build(vertices);
     }
     for (const v of vertices) this.vertex(p, v);
+    const sum = (v: Vertex | undefined, of: (s: Subtask) => number): string => num((v?.subtasks ?? []).reduce((n, s) => n + of(s), 0));
+    say(this.totals, t("pipeline.totals", { sent: sum(vertices[0], (s) => s.numRecordsOut), taken: sum(vertices.at(-1), (s) => s.numRecordsIn) }));
     // Where a vertex is named as the cause, its own line says so already.
     const because = vertices.some((v) => v.role === "cause") ? "" : (p.because?.[lang as "en" | "zh"] ?? "");
     this.diag.hidden = because === "";
@@ -36,7 +39,7 @@ export class Pipeline {
       }
       this.root.append(
         h("article", { class: "vertex", id: `v-${v.id}`, "aria-labelledby": `vh-${v.id}` },
-          h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" }), h("span", { class: "count" }, h("b"), " ", h("small", {}, t("pipeline.records")))),
+          h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" })),
           h("div", { class: "subs" })),
       );
     });
@@ -58,8 +61,6 @@ export class Pipeline {
     say(why, this.why(p, v));
     attr(why, "title", why.textContent);
     const subtasks = v.subtasks ?? [];
-    const first = v === p.vertices?.[0];
-    say($(".count b", e), num(subtasks.reduce((sum, s) => sum + (first ? s.numRecordsOut : s.numRecordsIn), 0)));
     const rows = fit($(".subs", e), subtasks.length, () => this.row());
     subtasks.forEach((s, i) => {
       const row = rows[i];

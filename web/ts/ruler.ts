@@ -33,6 +33,8 @@ export class Ruler {
   private placed: api.Placed | undefined;
   private running = false;
   private tooMany = false;
+  private lastTable = -Infinity;
+  private tableOf: api.Placed | undefined;
 
   constructor(private readonly flights: { columns: string[]; rows: number }, private readonly onRun: (input?: string, key?: string) => void, private readonly onRescale: (parallelism: number) => void) {
     for (const b of $$<HTMLButtonElement>("button", this.from)) b.addEventListener("click", () => this.choose(b.value));
@@ -254,9 +256,11 @@ export class Ruler {
       const to = at[i + 1] ?? 0;
       const a = owner(p.before.ranges, from);
       const b = owner(p.after?.ranges ?? [], from);
-      const wide = (to - from) / p.maxParallelism > 0.1;
-      if (!wide) continue;
-      const label = h("span", { class: a === b ? "at" : "at moved" }, t(a === b ? "ruler.stay" : "ruler.move", { n: to - from, a, b }));
+      const room = ((to - from) / p.maxParallelism) * Math.max(300, this.root.clientWidth - 300);
+      let text = t(a === b ? "ruler.stay" : "ruler.move", { n: to - from, a, b });
+      if (room < 6.2 * text.length) text = num(to - from);
+      if (room < 8 * text.length) continue;
+      const label = h("span", { class: a === b ? "at" : "at moved" }, text);
       prop(label, "--l", ((100 * (from + to)) / 2 / p.maxParallelism).toFixed(3));
       ax.append(label);
     }
@@ -300,6 +304,11 @@ export class Ruler {
       parts.forEach((text, i) => lines[i] && say(lines[i], text));
     }
     if (after && p.after) say(after, p.keys.length > 0 ? t("ruler.counts", { list: keysOf(p.after.ranges).join(" / ") }) : "");
+    // A thousand rows are much to go through ten times a second.
+    const now = performance.now();
+    if (now - this.lastTable < 1000 && this.tableOf === p) return;
+    this.lastTable = now;
+    this.tableOf = p;
     const rows = fit(this.rowsBody, p.keys.length, () => h("tr", {}, h("td"), h("td"), h("td"), h("td"), h("td")));
     p.keys.forEach((k, i) => {
       const cells = rows[i]?.children;

@@ -129,28 +129,27 @@ export class ChannelStrip {
     }
   }
 
-  /** The picture says how many buffers the channel holds and how many bytes are in them, not how full each is: all filled
-   * ones are drawn at their mean. */
+  /** Every filled slot is drawn as full as its buffer is. Which of them are the channel's own and which are borrowed, the
+   * engine does not tell apart once they hold data: the oldest are drawn in the own slots, from the reader's side. */
   private drawConsumer(p: Picture, c: Channel, s: Setting): void {
     const e = c.consumer;
     if (!e) return;
     const exclusive = knobNumber(p, "exclusiveBuffers", 2);
-    const mean = e.queued > 0 ? e.queuedBytes / e.queued / s.segment : 0;
+    const filled = (e.fill ?? []).filter((bytes) => bytes >= 0).map((bytes) => Math.min(1, bytes / s.segment));
     const ownUsed = Math.max(0, exclusive - e.exclusiveFree);
     // One that is in use but no longer queued is the one being read.
-    const reading = p.state === "RUNNING" && ownUsed > 0 && ownUsed + e.floatingHeld > e.queued ? 1 : 0;
-    let filled = e.queued + reading;
+    const reading = p.state === "RUNNING" && ownUsed > 0 && ownUsed + e.floatingHeld > filled.length;
+    if (reading) filled.unshift(filled[0] ?? s.size / s.segment);
     const slots: Slot[] = [];
     for (let i = 0; i < exclusive; i++) {
-      const used = i >= exclusive - ownUsed && filled > 0;
-      if (used) filled--;
-      slots.push(used ? { kind: "data", fill: Math.min(1, mean || s.size / s.segment), read: i === exclusive - 1 } : { kind: "free" });
+      const fill = i >= exclusive - ownUsed ? filled[exclusive - 1 - i] : undefined;
+      slots.push(fill === undefined ? { kind: "free" } : { kind: "data", fill, read: reading && i === exclusive - 1 });
     }
+    const borrowed = filled.slice(ownUsed);
     if (s.floating > 0) slots.push({ kind: "gap" });
     for (let i = 0; i < s.floating; i++) {
       if (i >= e.floatingHeld) slots.push({ kind: "ghost" });
-      else if (filled-- > 0) slots.push({ kind: "data", fill: Math.min(1, mean), float: true });
-      else slots.push({ kind: "free", float: true });
+      else slots.push(i < borrowed.length ? { kind: "data", fill: borrowed[i] ?? 0, float: true } : { kind: "free", float: true });
     }
     this.slots.draw(slots);
     say(this.own, t("slots.own", { n: exclusive }));

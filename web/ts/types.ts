@@ -28,6 +28,10 @@ export interface Subtask extends Rates {
   estimatedTimeToConsumeBuffersMs?: number;
   recent: Rates;
   state?: { keys: number; bytes: number; restoredKeys: number; keysOutOfRange: number };
+  outPoolUsageMax: number;
+  mailboxQueueSize: number;
+  mailboxLatencyMs: number;
+  accumulated?: { maxSoftBackPressureTimeMs: number; maxHardBackPressureTimeMs: number };
 }
 
 export interface Vertex {
@@ -66,11 +70,12 @@ export interface Channel {
   to: End;
   kind: "local" | "remote";
   producer: { buffers: number; bytes: number; backlog: number; fill?: number[]; credit: number; blocked?: boolean };
-  consumer?: { queued: number; queuedBytes: number; exclusiveFree: number; floatingHeld: number; unannouncedCredit: number };
+  consumer?: { queued: number; queuedBytes: number; fill?: number[]; exclusiveFree: number; floatingHeld: number; unannouncedCredit: number };
   sentAddCredit: number;
   announcedCredit: number;
   sentBuffers: number;
   sentEvents: number;
+  overtaken: number;
 }
 
 export interface SubtaskCheckpoint {
@@ -93,6 +98,7 @@ export interface Checkpoint {
   endToEndDurationMs: number;
   stateBytes: number;
   processedBytes: number;
+  persistedBytes: number;
   failure?: string;
   subtasks?: SubtaskCheckpoint[];
 }
@@ -164,4 +170,85 @@ export interface PageData {
   labels: Record<string, string>;
   panels: string[];
   flights?: { columns: string[]; rows: number };
+}
+
+/** What was measured while the knobs that a lab compares had certain values. */
+export interface Comparison {
+  knobs: Record<string, KnobValue>;
+  current: boolean;
+  seconds: number;
+  emittedPerSecond: number;
+  recordsPerSecond: number;
+  subtaskRecordsPerSecond?: number[];
+  buffersPerSecond: number;
+  meanBufferBytes: number;
+  meanFill: number;
+  gain?: number;
+  latencyMs?: { p50: number; p95: number; p99: number; max: number };
+  latencyBuckets?: { upToMs: number; count: number }[];
+  backPressured: number;
+  softBackPressured: number;
+  hardBackPressured: number;
+  outPoolUsageMax: number;
+  overdraftMax: number;
+  mailboxLatencyMs: number;
+  checkpoints: number;
+  checkpointMs: number;
+  persistedBytes: number;
+  processedBytes: number;
+  phases: { startDelayMs: number; alignmentMs: number; syncMs: number; asyncMs: number };
+  addCreditMessages: number;
+  announcedCredits: number;
+  sentBuffers: number;
+  overtaken: number;
+}
+
+export interface KeyLoad {
+  vertex: string;
+  maxParallelism: number;
+  groups: { group: number; subtask: number; records: number; bytes: number; share: number }[];
+  leftOut: number;
+  subtasks: { subtask: number; groups: number; records: number; bytes: number; share: number }[];
+  skew: number;
+  hottest: number;
+}
+
+export interface ProducerLedger {
+  credit: number;
+  backlog: number;
+}
+
+export interface ConsumerLedger {
+  exclusive: number;
+  floating: number;
+  unannounced: number;
+  queued: number;
+  backlog: number;
+}
+
+/** A decoded frame between two task managers, with the books of both ends. */
+export interface Frame {
+  number: number;
+  kind: string;
+  fromProducer: boolean;
+  producer: string;
+  consumer: string;
+  sentMs: number;
+  receivedMs: number;
+  type?: string;
+  isEvent?: boolean;
+  seq: number;
+  bytes: number;
+  backlog: number;
+  credit: number;
+  producerBefore: ProducerLedger;
+  producerAfter: ProducerLedger;
+  consumerBefore: ConsumerLedger;
+  consumerAfter: ConsumerLedger;
+}
+
+export interface Frames {
+  timeMs: number;
+  channels: { producer: string; consumer: string; kept: number; first: number }[];
+  frames: Frame[];
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -864,5 +863,3 @@ func safeToReuse(t *testing.T, c Config) {
 }
 
 func sortedKeys[V any](m map[int64]V) []int64 { return slices.Sorted(maps.Keys(m)) }
-
-var _ io.Writer = (*blocker)(nil)

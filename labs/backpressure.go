@@ -3,7 +3,7 @@ package labs
 // backpressureLab is the flagship: a fast source, a keyed exchange, a slow map with the sink chained to it.
 func backpressureLab() *Lab {
 	return &Lab{
-		ID: "backpressure", Chapter: ChapterNetwork, Number: 3, Minutes: 15, Level: "core",
+		ID: "backpressure", Chapter: ChapterNetwork, Minutes: 15, Level: "core",
 		Title: Text{"Credit flow and debloating", "Credit 流控与缓冲去膨胀"},
 		Summary: Text{
 			"A source that is ten times too fast for the map behind it. See where its records wait, and why a checkpoint waits with them.",

@@ -5,7 +5,7 @@ import "slices"
 // bufferTimeoutLab has no work to do, so that all that is seen comes from when buffers are sent.
 func bufferTimeoutLab() *Lab {
 	return &Lab{
-		ID: "buffer-timeout", Chapter: ChapterNetwork, Number: 2, Minutes: 12, Level: "intro",
+		ID: "buffer-timeout", Chapter: ChapterNetwork, Minutes: 12, Level: "intro",
 		Title: Text{"Buffer timeout", "缓冲超时"},
 		Summary: Text{
 			"When does a half-full buffer leave? Four settings side by side: how many buffers, how full, and how long a record waits in one.",

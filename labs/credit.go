@@ -13,7 +13,7 @@ import (
 // connection: all sources run in one task manager, all maps in the other. Only the first map works.
 func creditLab() *Lab {
 	return &Lab{
-		ID: "credit", Chapter: ChapterNetwork, Number: 4, Minutes: 15, Level: "core",
+		ID: "credit", Chapter: ChapterNetwork, Minutes: 15, Level: "core",
 		Title: Text{"Credits on the wire", "线路上的 credit"},
 		Summary: Text{
 			"Two channels share one connection. One consumer is slow. Read the frames between both ends, with the books that each end keeps, and see what the fast channel loses without credit.",

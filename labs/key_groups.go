@@ -3,7 +3,7 @@ package labs
 // keyGroupsLab counts per key: the learner's own keys, typed or from a column of a file.
 func keyGroupsLab() *Lab {
 	return &Lab{
-		ID: "key-groups", Chapter: ChapterState, Number: 10, Minutes: 10, Level: "intro", AcceptsInput: true,
+		ID: "key-groups", Chapter: ChapterState, Minutes: 10, Level: "intro", AcceptsInput: true,
 		Title: Text{"Key groups", "键组"},
 		Summary: Text{
 			"From a key to its hash, its group and the subtask that owns it. See what a few keys do to the load, and what moves when the parallelism changes.",

@@ -18,7 +18,7 @@ const (
 type Lab struct {
 	ID      string
 	Chapter string
-	Number  int // place in the catalogue
+	Number  int // running, over all chapters
 	Title   Text
 	Summary Text
 	Minutes int

@@ -12,7 +12,7 @@ import (
 // overdraftLab has a flatMap chained to the source: one record in, a thousand out, all within one call.
 func overdraftLab() *Lab {
 	return &Lab{
-		ID: "overdraft", Chapter: ChapterNetwork, Number: 7, Minutes: 12, Level: "deep",
+		ID: "overdraft", Chapter: ChapterNetwork, Minutes: 12, Level: "deep",
 		Title: Text{"Overdraft and hard back-pressure", "透支与硬反压"},
 		Summary: Text{
 			"One record becomes a thousand. Half-way through, the buffers are used up: may the task borrow, or does it get stuck inside the record, with its mail waiting?",

@@ -12,7 +12,7 @@ import (
 // skewLab sends most records to one key and works on those only.
 func skewLab() *Lab {
 	return &Lab{
-		ID: "skew", Chapter: ChapterNetwork, Number: 6, Minutes: 15, Level: "core", AcceptsInput: true,
+		ID: "skew", Chapter: ChapterNetwork, Minutes: 15, Level: "core", AcceptsInput: true,
 		Title: Text{"A hot key", "热点键"},
 		Summary: Text{
 			"One key gets most of the records. One subpartition fills up, the whole producer stops, and the other consumer has nothing to do. Three cures to try, each for another disease.",

@@ -5,7 +5,7 @@ import "slices"
 // unalignedLab is the flagship once more, with another way to take checkpoints.
 func unalignedLab() *Lab {
 	return &Lab{
-		ID: "unaligned", Chapter: ChapterNetwork, Number: 8, Minutes: 15, Level: "core",
+		ID: "unaligned", Chapter: ChapterNetwork, Minutes: 15, Level: "core",
 		Title: Text{"Unaligned checkpoints", "非对齐检查点"},
 		Summary: Text{
 			"A barrier that overtakes the data in front of it, and what that costs. Fill a table of three modes, each with and without debloating, from your own runs.",

@@ -276,6 +276,9 @@ func (r *CanonicalReader) NextState() bool {
 	return r.err == nil
 }
 
+// Left is how many more entries the block says to have, but not more than there can be: a hint for who makes room.
+func (r *CanonicalReader) Left() int { return int(min(r.left, uint64(len(r.b)))) }
+
 // Raw is the bytes of all blocks of the state, once NextEntry was false.
 func (r *CanonicalReader) Raw() []byte { return r.blocks[:len(r.blocks)-len(r.b)] }
 

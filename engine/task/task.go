@@ -61,7 +61,6 @@ type Config struct {
 	Tracer          *trace.Tracer
 	Logger          *slog.Logger
 	Listener        Listener
-	Quit            chan struct{} // closed by Cancel
 }
 
 // ErrCanceled is what a cancelled task ends with.
@@ -122,7 +121,8 @@ func New(c Config) *Task {
 // Name is the task's name as a thread.
 func (t *Task) Name() string { return t.name }
 
-// Cancel ends the task as soon as its goroutine looks up; Run then returns ErrCanceled.
+// Cancel ends the task as soon as its goroutine looks up; Run then returns ErrCanceled. A wait for a buffer inside a
+// record ends by the Quit channel of the writer.
 func (t *Task) Cancel() {
 	t.Mailbox.Post(func() { t.quitting = true })
 	t.Mailbox.Wake()

@@ -62,9 +62,6 @@ func (l Lab) data() pageData {
 		Knobs: info.Knobs, Values: l.Values, Labels: labels, Panels: l.Lab.Panels, Flights: flights}
 }
 
-// Has tells whether the lab has a panel. The trace belongs to every lab.
-func (l Lab) Has(panel string) bool { return slices.Contains(l.Lab.Panels, panel) }
-
 // knobGroups are the groups in the order of the page.
 var knobGroups = []string{"load", "job", "network", "checkpoints"}
 

@@ -12,6 +12,16 @@ const proofs: Record<string, string> = {
   "debloat-shortens": "#panel-checkpoints", "same-rate": "#chart-throughput", "more-buffers": "#panel-channels", "size-fits": "#panel-channels",
   "own-groups": "#panel-key-groups", "shared-group": "#panel-key-groups", "few-keys-skew": "#panel-key-groups", "handed-over": "#panel-key-groups",
   "counts-add-up": "#panel-pipeline",
+  "waits-half": "[data-timeout='100']", "each-record": "[data-timeout='0']", "only-full": "[data-timeout='-1']", "longest-wait": "[data-timeout='-1']",
+  "same-records": "#panel-timeouts",
+  "hot-full": "#kl-queues", "one-busy": "#v-slow-map", "all-pressed": "#v-source", "keys-do-not-help": "[data-cure='keys']", "groups-do-not-help": "[data-cure='maxParallelism']",
+  "two-stages-help": "[data-cure='twoStage']", "few-keys": "#kl-cures",
+  "out-of-credit": "#panel-channels", "books-balance": "#seq-books", "one-a-buffer": "#seq-books", "events-pass": "#seq tr.ev", "neighbour-free": "[data-try^='credit/']",
+  "neighbour-stalls": "[data-try^='tcp/']", "backlog-announced": "[data-try='credit/0']",
+  "overdraft-used": "#overdraft-live", "no-hard": "[data-try='1000/20']", "hard-without": "[data-try='1000/0']", "hard-large": "[data-try='5000/20']", "mail-waits": ".od-mail",
+  "price": "[data-try='5000/200']",
+  "aligned-waits": "[data-mode='aligned'][data-debloat='false']", "unaligned-quick": "[data-mode='unaligned'][data-debloat='false']", "overtakes": "#panel-channels",
+  "persists": "[data-mode='unaligned'][data-debloat='false']", "debloat-halves": "[data-mode='unaligned'][data-debloat='true']", "timeout-between": "[data-mode='timeout'][data-debloat='false']",
 };
 
 /** The lesson: four steps, the learner's prediction, and the claims that the server judges. */

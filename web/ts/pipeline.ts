@@ -12,10 +12,10 @@ export class Pipeline {
 
   draw(p: Picture): void {
     const vertices = p.vertices ?? [];
-    const shape = vertices.map((v) => `${v.id}:${v.subtasks?.length ?? 0}`).join();
+    const shape = `${vertices.map((v) => `${v.id}:${v.subtasks?.length ?? 0}`).join()} ${p.channels?.length ?? 0}`;
     if (shape !== this.shape) {
       this.shape = shape;
-      this.build(vertices);
+      this.build(p, vertices);
     }
     for (const v of vertices) this.vertex(p, v);
     const sum = (v: Vertex | undefined, of: (s: Subtask) => number): string => num((v?.subtasks ?? []).reduce((n, s) => n + of(s), 0));
@@ -26,14 +26,16 @@ export class Pipeline {
     say(this.diag, because);
   }
 
-  private build(vertices: Vertex[]): void {
+  private build(p: Picture, vertices: Vertex[]): void {
     this.root.replaceChildren();
     vertices.forEach((v, i) => {
       const before = vertices[i - 1];
       if (before) {
-        const n = before.parallelism * v.parallelism;
+        const n = (p.channels ?? []).filter((c) => c.from.vertex === before.id && c.to.vertex === v.id).length;
+        // Where each producer has one consumer only, nothing is dealt out.
+        const all = n === before.parallelism * v.parallelism;
         this.root.append(
-          h("div", { class: "edge" }, h("span", { "aria-hidden": "true" }, t("edge.hash")), arrow(), h("span", { "aria-hidden": "true" }, `${before.parallelism} × ${v.parallelism}`),
+          h("div", { class: "edge" }, h("span", { "aria-hidden": "true" }, t(all ? "edge.hash" : "edge.forward")), arrow(), h("span", { "aria-hidden": "true" }, all ? `${before.parallelism} × ${v.parallelism}` : String(n)),
             h("span", { class: "vh" }, t("edge", { from: before.id, to: v.id, n }))),
         );
       }

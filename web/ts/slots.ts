@@ -7,6 +7,7 @@ export interface Slot {
   writing?: boolean;
   read?: boolean;
   float?: boolean;
+  passed?: boolean; // a barrier has overtaken it
 }
 
 /** A row of slots. Where they are too many for the room they get thinner: a count is never smoothed. */
@@ -34,6 +35,7 @@ export class Slots {
       if (s.writing) name += " writing";
       if (s.float) name += " float";
       if (s.read) name += " read";
+      if (s.passed) name += " passed";
       cls(e, name);
       if (s.kind === "data") prop(e, "--f", (s.fill ?? 0).toFixed(3));
     });

@@ -1,7 +1,7 @@
 import { attr, cls, h, icon, say } from "./dom";
 import { knobNumber, subtaskOf } from "./reading";
 import { Slots, type Slot } from "./slots";
-import { sized, t } from "./text";
+import { num, sized, t } from "./text";
 import { Wire } from "./wire";
 import type { Channel, Picture } from "./types";
 
@@ -37,7 +37,11 @@ export class ChannelStrip {
   private readonly floats = h("span");
   private readonly inplace = h("i", { class: "slot data read" });
   private readonly inplaceBox: HTMLElement;
+  private readonly over = h("span", { class: "over", hidden: true }, icon("dia", true), h("span"));
   private last: Channel | undefined;
+  /** Overtaken buffers that are still in the producer's queue, and in the consumer's. */
+  private passed = 0;
+  private passedIn = 0;
   readonly e: HTMLElement;
 
   constructor(c: Channel) {
@@ -46,7 +50,7 @@ export class ChannelStrip {
     this.inplaceBox = h("div", { class: "inplace", role: "img" }, this.inplace, h("span", {}, t("inplace")));
     this.e = h("div", { class: "strip", tabindex: 0, role: "group", "data-channel": `${from} → ${to}`, "data-kind": c.kind,
       "aria-label": t("channel.name", { from, to, kind: t(`channel.${c.kind}`) }) },
-      h("div", { class: "ch" }, h("b", {}, `${from} →`), h("b", {}, to), this.where,
+      h("div", { class: "ch" }, h("b", {}, `${from} →`), h("b", {}, to), this.where, this.over,
         h("span", { class: "scale", "aria-hidden": "true" }, this.top, this.cutText)),
       h("div", {}, this.queue.e, h("div", { class: "cap" }, h("span", {}, this.queueCount, this.queueNote), this.queueBytes)));
     if (c.kind === "local") {
@@ -67,6 +71,7 @@ export class ChannelStrip {
     say(this.where, c.kind === "local" ? `${t("channel.local")}, ${t("channel.inside", { n: from + 1 })}` : `${t("channel.remote")}, ${t("channel.between", { from: from + 1, to: to + 1 })}`);
     say(this.top, `${Math.round(s.segment / 1024)}K`);
     say(this.cutText, `${(s.size / 1024).toFixed(1)}K`);
+    this.follow(c);
     this.drawQueue(p, c, s);
     if (c.kind === "local") this.drawInPlace(c, s);
     else {
@@ -74,6 +79,18 @@ export class ChannelStrip {
       this.drawConsumer(p, c, s);
     }
     this.last = c;
+  }
+
+  /** Keeps track of overtaken buffers: a barrier passes what waits, and what waits leaves in the order it came. */
+  private follow(c: Channel): void {
+    const moved = Math.max(0, c.sentBuffers - (this.last?.sentBuffers ?? c.sentBuffers));
+    const more = Math.max(0, c.overtaken - (this.last?.overtaken ?? c.overtaken));
+    const queued = c.kind === "remote" ? (c.consumer?.queued ?? 0) : 0;
+    const here = Math.min(this.passed, moved);
+    this.passed = Math.min(c.producer.buffers, this.passed - here + Math.min(more, c.producer.buffers));
+    this.passedIn = more > 0 ? Math.min(queued, more) : Math.min(queued, Math.max(0, this.passedIn + here - moved));
+    this.over.hidden = c.overtaken === 0;
+    say(this.over.lastElementChild as Element, t("strip.overtaken", { n: num(c.overtaken) }));
   }
 
   private drawQueue(p: Picture, c: Channel, s: Setting): void {
@@ -85,7 +102,7 @@ export class ChannelStrip {
     for (let i = drawn.length - 1; i >= 0; i--) {
       const bytes = drawn[i] ?? 0;
       if (bytes < 0) slots.push({ kind: "event" });
-      else slots.push({ kind: "data", fill: Math.min(1, bytes / s.segment), writing: i === fill.length - 1 && bytes < s.size });
+      else slots.push({ kind: "data", fill: Math.min(1, bytes / s.segment), writing: i === fill.length - 1 && bytes < s.size, passed: i < this.passed });
     }
     this.queue.draw(slots);
     const events = fill.filter((b) => b < 0).length;
@@ -100,6 +117,7 @@ export class ChannelStrip {
     if (s.label) {
       let text = t("queue", { n, limit, data: fill.length - events, events, bytes: sized(c.producer.bytes) });
       if (s.cut) text += t("queue.cut", { cut: sized(s.size), segment: sized(s.segment) });
+      if (c.overtaken > 0) text += t("strip.overtaken.say", { n: c.overtaken, now: this.passed + this.passedIn });
       this.queue.label(text);
     }
   }
@@ -143,13 +161,13 @@ export class ChannelStrip {
     const slots: Slot[] = [];
     for (let i = 0; i < exclusive; i++) {
       const fill = i >= exclusive - ownUsed ? filled[exclusive - 1 - i] : undefined;
-      slots.push(fill === undefined ? { kind: "free" } : { kind: "data", fill, read: reading && i === exclusive - 1 });
+      slots.push(fill === undefined ? { kind: "free" } : { kind: "data", fill, read: reading && i === exclusive - 1, passed: exclusive - 1 - i < this.passedIn });
     }
     const borrowed = filled.slice(ownUsed);
     if (s.floating > 0) slots.push({ kind: "gap" });
     for (let i = 0; i < s.floating; i++) {
       if (i >= e.floatingHeld) slots.push({ kind: "ghost" });
-      else slots.push(i < borrowed.length ? { kind: "data", fill: borrowed[i] ?? 0, float: true } : { kind: "free", float: true });
+      else slots.push(i < borrowed.length ? { kind: "data", fill: borrowed[i] ?? 0, float: true, passed: ownUsed + i < this.passedIn } : { kind: "free", float: true });
     }
     this.slots.draw(slots);
     say(this.own, t("slots.own", { n: exclusive }));

@@ -13,6 +13,9 @@ const ticks = [0.1, 1, 10, 100, 1000, 10_000];
 
 export const timeoutName = (ms: number): string => (ms === -1 ? t("timeouts.full") : ms === 0 ? t("timeouts.each") : t("timeouts.every", { ms: num(ms) }));
 
+/** Below a second a latency is compared with the timeout, which is in ms. */
+const wait = (ms: number): string => (ms >= 100 && ms < 1000 ? `${num(ms)} ${t("unit.ms")}` : duration(ms));
+
 /** Four buffer timeouts side by side: how full buffers leave, how many, and how long records take. */
 export class Timeouts {
   private readonly root = $("#timeouts");
@@ -48,7 +51,7 @@ export class Timeouts {
     if (!measured(r)) return [...head, "", "", "", "", "", "", ""];
     const l = r.latencyMs;
     return [...head, num(r.buffersPerSecond), sized(r.meanBufferBytes), `${num((100 * r.meanBufferBytes) / this.segment, 1)} %`, num(r.recordsPerSecond),
-      l ? duration(l.p50) : "", l ? duration(l.p99) : "", l ? duration(l.max) : ""];
+      l ? wait(l.p50) : "", l ? wait(l.p99) : "", l ? wait(l.max) : ""];
   }
 }
 
@@ -69,7 +72,7 @@ class Column {
   private readonly v50 = h("b");
   private readonly v99 = h("b");
   private readonly body: HTMLElement;
-  private readonly empty = h("div", { class: "tmo-empty" }, h("i", { class: "slot big untried" }), h("p", {}, t("timeouts.untried")));
+  private readonly empty = h("div", { class: "tmo-empty", "aria-hidden": "true" }, h("i", { class: "slot big untried" }));
   readonly e: HTMLElement;
 
   constructor(ms: number | undefined, turn: Turn) {
@@ -96,10 +99,7 @@ class Column {
     cls(this.e, `tmo${r?.current ? " now" : ""}${has ? "" : " none"}`);
     this.body.hidden = !has;
     this.empty.hidden = has;
-    if (!has) {
-      say(this.empty.lastElementChild as Element, t(r?.current ? "timeouts.settling" : "timeouts.untried"));
-      return;
-    }
+    if (!has) return;
     const fill = Math.min(1, r.meanBufferBytes / segment);
     prop(this.slot, "--f", fill.toFixed(3));
     attr(this.slot, "aria-label", t("timeouts.slot", { share: num(100 * fill, 1), bytes: sized(r.meanBufferBytes), of: sized(segment) }));
@@ -123,13 +123,13 @@ class Column {
     say(this.top, total > 0 ? `${num((100 * top) / total)} %` : "");
     const l = r.latencyMs;
     this.p50.hidden = this.p99.hidden = !l;
-    say(this.v50, l ? duration(l.p50) : t("timeouts.nolatency"));
-    say(this.v99, l ? duration(l.p99) : "–");
+    say(this.v50, l ? wait(l.p50) : t("timeouts.nolatency"));
+    say(this.v99, l ? wait(l.p99) : "–");
     if (!l) return;
     prop(this.p50, "--l", place(l.p50).toFixed(2));
     prop(this.p99, "--l", place(l.p99).toFixed(2));
     // Two names that would cover each other stand at two heights.
     cls(this.p99, place(l.p99) - place(l.p50) < 20 ? "hist-pin p99 low" : "hist-pin p99");
-    attr(this.hist, "aria-label", t("timeouts.hist", { p50: duration(l.p50), p99: duration(l.p99), n: num(total) }));
+    attr(this.hist, "aria-label", t("timeouts.hist", { p50: wait(l.p50), p99: wait(l.p99), n: num(total) }));
   }
 }

@@ -6,7 +6,7 @@ import "slices"
 //
 // Each snapshot raises the version. An entry whose version is below required, the highest version of an open snapshot,
 // may be read by it: it is never written again, but copied to another slot that takes its place in the words. The
-// snapshot has words of its own that lead to the old slot. That slot is retired, and free when every snapshot that was
+// snapshot has a list of its own with the old slot. That slot is retired, and free when every snapshot that was
 // open then is released.
 type history struct {
 	open    []uint32 // versions of the open snapshots, ascending
@@ -57,30 +57,43 @@ func (m *CopyOnWriteMap[K, V]) retire(slot uint32) {
 // MapSnapshot is a map as it was. Any goroutine may read it, one at a time, until it is released.
 type MapSnapshot[K comparable, V any] struct {
 	version uint32
-	words   []uint64
-	old     []uint64 // the words that were still to be moved
+	slots   []uint32 // of its entries
 	first   []entry[K, V]
 	chunks  [][]entry[K, V]
-	size    int
 }
 
-// Snapshot copies the words, not the entries.
+// Snapshot copies the slots that the words lead to, and no entry.
 func (m *CopyOnWriteMap[K, V]) Snapshot() *MapSnapshot[K, V] {
 	s := &MapSnapshot[K, V]{}
-	m.snapshotTo(s)
+	m.snapshotTo(s, make([]uint32, m.size))
 	return s
 }
 
-func (m *CopyOnWriteMap[K, V]) snapshotTo(s *MapSnapshot[K, V]) {
+// snapshotTo fills s; slots has as many elements as the map.
+func (m *CopyOnWriteMap[K, V]) snapshotTo(s *MapSnapshot[K, V], slots []uint32) {
 	m.version++
 	m.required = m.version
 	m.open = append(m.open, m.version)
-	s.version, s.size = m.version, m.size
-	if m.size > 0 {
-		s.words = append([]uint64(nil), m.words...)
-		s.old = append([]uint64(nil), m.old[m.moved:]...)
+	*s = MapSnapshot[K, V]{version: m.version, slots: slots}
+	if len(slots) > 0 {
 		s.first, s.chunks = m.first, slices.Clone(m.chunks)
+		n := gather(slots, 0, m.words)
+		gather(slots, n, m.old[m.moved:])
 	}
+}
+
+// gather writes the slots of words behind the first n, and returns how many there are then. It does not branch on a
+// word: whether one is empty cannot be foretold.
+func gather(slots []uint32, n int, words []uint64) int {
+	for _, w := range words {
+		if n == len(slots) {
+			break
+		}
+		slot := uint32(w)
+		slots[n] = slot - 1
+		n += int((uint64(slot) + 1<<32 - 1) >> 32) // 1, or 0 for a word without entry
+	}
+	return n
 }
 
 // Release ends a snapshot. It belongs to the map's goroutine, and nobody may be reading the snapshot any more. A second
@@ -91,7 +104,7 @@ func (m *CopyOnWriteMap[K, V]) Release(s *MapSnapshot[K, V]) {
 		return
 	}
 	m.open = slices.Delete(m.open, i, i+1)
-	s.words, s.old, s.first, s.chunks = nil, nil, nil, nil
+	s.slots, s.first, s.chunks = nil, nil, nil
 	m.required = 0
 	oldest := m.version + 1
 	if n := len(m.open); n > 0 {
@@ -110,24 +123,19 @@ func (m *CopyOnWriteMap[K, V]) Release(s *MapSnapshot[K, V]) {
 }
 
 // Size is the number of entries.
-func (s *MapSnapshot[K, V]) Size() int { return s.size }
+func (s *MapSnapshot[K, V]) Size() int { return len(s.slots) }
 
 // Each calls f with each entry until f returns false. f must not change the values.
 func (s *MapSnapshot[K, V]) Each(f func(key K, value V) bool) {
-	for _, words := range [2][]uint64{s.words, s.old} {
-		for _, w := range words {
-			i := uint32(w) - 1
-			switch {
-			case uint32(w) == 0:
-			case int(i) < len(s.first):
-				if e := &s.first[i]; !f(e.key, e.value) {
-					return
-				}
-			default:
-				if e := far(s.chunks, i); !f(e.key, e.value) {
-					return
-				}
-			}
+	for _, i := range s.slots {
+		e := (*entry[K, V])(nil)
+		if int(i) < len(s.first) {
+			e = &s.first[i]
+		} else {
+			e = far(s.chunks, i)
+		}
+		if !f(e.key, e.value) {
+			return
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package heap
 
-// CopyOnWriteMap is a map that can be snapshotted in the time of copying an array of words, and written to while the
+import "math/bits"
+
+// CopyOnWriteMap is a map that can be snapshotted in the time of copying its slots, and written to while the
 // snapshot is read (Flink's CopyOnWriteStateMap; the layout is open addressing instead of chains).
 //
 // The entries lie in a slab. An array of words leads to them: the hash in the upper half, the entry's slot plus one in
@@ -214,6 +216,17 @@ func (m *CopyOnWriteMap[K, V]) grow() {
 	m.move(len(m.old) - m.moved) // never much, if any: see step
 	m.old, m.oldShift, m.moved = m.words, m.shift, 0
 	m.words, m.shift, m.growing = make([]uint64, 2*len(m.old)), m.shift-1, true
+}
+
+// reserve makes room for n entries in an empty map. A restore needs it: entries come in the order of their hashes, and
+// would all crowd at the beginning of arrays that are too small.
+func (m *CopyOnWriteMap[K, V]) reserve(n int) {
+	if m.next > 0 || n < firstWords {
+		return
+	}
+	size := 1 << bits.Len(uint(n*16/fullOf16))
+	m.words, m.shift = make([]uint64, size), uint8(32-bits.TrailingZeros(uint(size)))
+	m.first = make([]entry[K, V], min(n, firstEntries))
 }
 
 // rehash moves some words to the new array, and that of the key to be searched, so that a search need look there only.

@@ -10,7 +10,7 @@ import (
 	"weir/engine/state"
 )
 
-// Snapshot is a backend as it was: for each map its words, for timers their queues, for states that nobody has made yet
+// Snapshot is a backend as it was: for each map its slots, for timers their queues, for states that nobody has made yet
 // their bytes.
 type Snapshot struct {
 	b       *Backend // of which only what never changes is read, and its atomic fields
@@ -25,7 +25,7 @@ type Snapshot struct {
 	writing  int
 }
 
-// Snapshot implements state.Backend: it copies words and pointers, and nothing that they lead to.
+// Snapshot implements state.Backend: it copies slots and pointers, and nothing that they lead to.
 func (b *Backend) Snapshot(id int64) (state.Snapshot, error) {
 	if b.closed.Load() {
 		return nil, state.ErrClosed

@@ -222,6 +222,9 @@ func (t *table[K, V]) restore(r *state.CanonicalReader, group int, hash int32) e
 	var k K
 	k, hash = k.of(r.Key, hash, r.Namespace)
 	m := &t.maps[group-t.first]
+	if m.size == 0 {
+		m.reserve(r.Left() + 1)
+	}
 	if m.find(hash, k) != nil {
 		return t.twice(r)
 	}
@@ -249,17 +252,20 @@ func (t *table[K, V]) snapshot() anySnapshot { return t.snapshotWith(t.writeValu
 
 func (t *table[K, V]) snapshotWith(write func(w *state.CanonicalWriter, k K, v V) error, count func(v V) int) *tableSnapshot[K, V] {
 	s := &tableSnapshot[K, V]{t: t, maps: make([]MapSnapshot[K, V], len(t.maps)), write: write, count: count}
+	slots := make([]uint32, t.keys) // of all maps
 	for i := range t.maps {
-		t.maps[i].snapshotTo(&s.maps[i])
+		n := t.maps[i].size
+		t.maps[i].snapshotTo(&s.maps[i], slots[:n:n])
+		slots = slots[n:]
 	}
 	return s
 }
 
-func (s *tableSnapshot[K, V]) size(group int) int { return s.maps[group-s.t.first].size }
+func (s *tableSnapshot[K, V]) size(group int) int { return s.maps[group-s.t.first].Size() }
 
 func (s *tableSnapshot[K, V]) writeGroup(w *state.CanonicalWriter, group int) error {
 	m := &s.maps[group-s.t.first]
-	n := int64(m.size)
+	n := int64(m.Size())
 	if s.count != nil {
 		n = 0
 		m.Each(func(_ K, v V) bool { n += int64(s.count(v)); return true })

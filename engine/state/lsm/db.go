@@ -1,6 +1,7 @@
 package lsm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -115,24 +116,26 @@ func (d *db) why(err error) error {
 	return err
 }
 
-// flush writes the memtable out, and waits for it. A disk that is full fails it at once, although the DB goes on trying.
+// flush writes the memtable out, and waits for it. A disk that is full fails it at once, although the DB goes on trying. The
+// first attempt that fails may have begun before there was room again; the second has not.
 func (d *db) flush() error {
 	failure := d.listener.nextFailure()
 	done, err := d.p.AsyncFlush()
 	if err != nil {
 		return d.why(err)
 	}
-	select {
-	case <-done:
-		return d.listener.err()
-	case <-failure:
+	for range 2 {
+		select {
+		case <-done:
+			return d.listener.err()
+		case <-failure:
+			if err := d.listener.err(); err != nil {
+				return err
+			}
+			failure = d.listener.nextFailure()
+		}
 	}
-	select {
-	case <-done:
-		return d.listener.err()
-	default:
-		return fmt.Errorf("cannot flush the memtable: %w", d.listener.lastFailure())
-	}
+	return fmt.Errorf("cannot flush the memtable: %w", d.listener.lastFailure())
 }
 
 // enter keeps the folder there until leave; it is false after close.
@@ -196,7 +199,8 @@ func writeFile(fs vfs.FS, path string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
+	// A File may change what it is given, which an io.Writer may not.
+	_, err = f.Write(bytes.Clone(b))
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -54,9 +54,9 @@ type listener struct {
 
 	failed atomic.Pointer[error] // sticky: the DB can no longer be trusted
 
-	mu         sync.Mutex
-	background error         // the last failure of a flush or compaction that is retried
-	attempts   chan struct{} // closed at the next one
+	mu       sync.Mutex
+	flushErr error         // the last failure of a flush, which is tried again
+	failure  chan struct{} // closed at the next one
 }
 
 func (l *listener) emit(e Event) {
@@ -75,40 +75,42 @@ func (l *listener) err() error {
 
 func (l *listener) fail(err error) { l.failed.CompareAndSwap(nil, &err) }
 
-// nextFailure is closed when a flush or compaction fails.
+// nextFailure is closed when the next attempt at a flush fails.
 func (l *listener) nextFailure() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.attempts == nil {
-		l.attempts = make(chan struct{})
+	if l.failure == nil {
+		l.failure = make(chan struct{})
 	}
-	return l.attempts
+	return l.failure
+}
+
+func (l *listener) flushFailed(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flushErr = err
+	if l.failure != nil {
+		close(l.failure)
+		l.failure = nil
+	}
 }
 
 func (l *listener) lastFailure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.background
+	return l.flushErr
 }
 
 func (l *listener) pebble() *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: func(err error) {
-			l.mu.Lock()
-			l.background = err
-			if l.attempts != nil {
-				close(l.attempts)
-				l.attempts = nil
-			}
-			l.mu.Unlock()
-			l.emit(Event{Kind: BackgroundFailed, Detail: err.Error()})
-		},
+		BackgroundError: func(err error) { l.emit(Event{Kind: BackgroundFailed, Detail: err.Error()}) },
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			l.fail(fmt.Errorf("state file %s is damaged: %v", i.Path, i.Details))
 			l.emit(Event{Kind: Corrupted, Table: i.Path, Detail: i.Details.Error()})
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
 			if i.Err != nil {
+				l.flushFailed(i.Err)
 				return
 			}
 			var n int64

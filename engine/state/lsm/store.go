@@ -3,7 +3,6 @@ package lsm
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"weir/engine/serde"
@@ -86,24 +85,13 @@ func (s *store) known(ns state.Window, key []byte) error {
 	return nil
 }
 
-// sized is the bytes of a part in the canonical format.
-func sized(fixed, n int) int64 {
-	if fixed > 0 {
-		return int64(n)
-	}
-	return int64(n + (bits.Len64(uint64(n)|1)+6)/7)
-}
-
-// entryBytes are those of an entry in the canonical format.
+// entryBytes are those of an entry in the canonical format, without the lengths before its parts.
 func (s *store) entryBytes(key serde.Key, userKey, value int) int64 {
-	n := int64(state.KeyBytes(s.b.ctx.KeyType(), key)) + sized(s.meta.FixedValue, value)
+	n := state.KeyBytes(s.b.ctx.KeyType(), key) + userKey + value
 	if s.meta.Namespace == state.WindowNamespace {
 		n += 16
 	}
-	if s.meta.Kind == state.KindMap {
-		n += sized(s.meta.FixedKey, userKey)
-	}
-	return n
+	return int64(n)
 }
 
 // Get reads the value of the current key.
@@ -138,7 +126,7 @@ func (s *store) Put(ns state.Window, value []byte) error {
 func (s *store) replaced(ns state.Window, size int) {
 	c := s.count()
 	if s.had {
-		c.bytes += sized(s.meta.FixedValue, size) - sized(s.meta.FixedValue, s.size)
+		c.bytes += int64(size - s.size)
 	} else {
 		c.keys++
 		c.entries++
@@ -224,7 +212,7 @@ func (s *store) PutEntry(ns state.Window, userKey, value []byte) error {
 		c.entries++
 		c.bytes += s.entryBytes(s.b.ctx.Key(), len(userKey), len(value))
 	} else {
-		c.bytes += sized(s.meta.FixedValue, len(value)) - sized(s.meta.FixedValue, len(old))
+		c.bytes += int64(len(value) - len(old))
 	}
 	return s.b.db.set(s.b.key.UserKey(s.id, s.namespace(ns), userKey), value)
 }

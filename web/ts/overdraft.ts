@@ -76,6 +76,7 @@ class SourceView {
   private readonly overText = h("span");
   private readonly mail = h("span", { class: "mails", "aria-hidden": "true" });
   private readonly mailText = h("span");
+  private readonly mailWait = h("span");
   readonly e: HTMLElement;
 
   constructor() {
@@ -84,7 +85,7 @@ class SourceView {
         h("div", { class: "cap" }, h("span", {}, h("i", { class: "sw u-soft" }), `${t("overdraft.soft")} `, this.soft, ` ${t("unit.ms/s")}`), this.hardBox)),
       h("div", { class: "od-pool" }, this.pool.e, h("div", { class: "cap" }, this.poolText)),
       h("div", { class: "od-over" }, this.over.e, h("div", { class: "cap" }, this.overText)),
-      h("div", { class: "od-mail" }, this.mail, h("div", { class: "cap" }, this.mailText)));
+      h("div", { class: "od-mail" }, this.mail, h("div", { class: "cap" }, this.mailText), h("div", { class: "cap" }, this.mailWait)));
   }
 
   draw(p: Picture, s: Subtask): void {
@@ -114,7 +115,8 @@ class SourceView {
       say(this.overText, text);
     }
     fit(this.mail, Math.min(12, s.mailboxQueueSize), () => h("i"));
-    say(this.mailText, s.mailboxQueueSize > 0 ? t("overdraft.mail", { n: s.mailboxQueueSize, ms: duration(s.mailboxLatencyMs) }) : t("overdraft.nomail", { ms: duration(s.mailboxLatencyMs) }));
+    say(this.mailText, s.mailboxQueueSize > 0 ? t("overdraft.mail", { n: s.mailboxQueueSize }) : t("overdraft.nomail"));
+    say(this.mailWait, t("overdraft.waited", { ms: duration(s.mailboxLatencyMs) }));
   }
 }
 

@@ -113,7 +113,7 @@ export class ChannelStrip {
     else if (n >= limit) note += ` ${t("queue.limit")}`;
     if (fill.length > drawn.length) note += `, ${t("queue.older", { n: fill.length - drawn.length })}`;
     say(this.queueNote, note);
-    say(this.queueBytes, sized(c.producer.bytes));
+    say(this.queueBytes, c.producer.blocked ? "" : sized(c.producer.bytes)); // there is room for one of the two
     if (s.label) {
       let text = t("queue", { n, limit, data: fill.length - events, events, bytes: sized(c.producer.bytes) });
       if (s.cut) text += t("queue.cut", { cut: sized(s.size), segment: sized(s.segment) });

@@ -128,8 +128,9 @@ class Column {
     if (!l) return;
     prop(this.p50, "--l", place(l.p50).toFixed(2));
     prop(this.p99, "--l", place(l.p99).toFixed(2));
+    cls(this.p50, place(l.p50) < 24 ? "hist-pin flip" : "hist-pin");
     // Two names that would cover each other stand at two heights.
-    cls(this.p99, place(l.p99) - place(l.p50) < 20 ? "hist-pin p99 low" : "hist-pin p99");
+    cls(this.p99, place(l.p99) - place(l.p50) < (place(l.p50) < 24 ? 34 : 20) ? "hist-pin p99 low" : "hist-pin p99");
     attr(this.hist, "aria-label", t("timeouts.hist", { p50: wait(l.p50), p99: wait(l.p99), n: num(total) }));
   }
 }

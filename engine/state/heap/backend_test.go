@@ -15,7 +15,8 @@ import (
 func TestCountingAllocatesNothing(t *testing.T) {
 	for _, k := range []serde.KeyType{serde.Long, serde.String} {
 		c := newCounting(t, newBackend(t, k), 1000)
-		if n := testing.AllocsPerRun(1000, func() { c.next(t) }); n != 0 {
+		// Finding out the goroutine, as invariants do, allocates.
+		if n := testing.AllocsPerRun(1000, func() { c.next(t) }); n != 0 && !state.OwnerChecked {
 			t.Errorf("%v: %v allocations", k, n)
 		}
 	}

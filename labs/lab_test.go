@@ -5,7 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -112,7 +112,7 @@ func TestLessonsMatchInBothLanguages(t *testing.T) {
 
 // TestEverySentenceExists reads the sources for the keys that are said, and holds their figures against the catalogue.
 func TestEverySentenceExists(t *testing.T) {
-	pkgs, err := parser.ParseDir(token.NewFileSet(), ".", func(i fs.FileInfo) bool { return !strings.HasSuffix(i.Name(), "_test.go") }, 0)
+	sources, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,14 @@ func TestEverySentenceExists(t *testing.T) {
 		}
 		return most
 	}
-	for _, f := range pkgs["labs"].Files {
+	for _, name := range sources {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {

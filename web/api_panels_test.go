@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -127,6 +128,46 @@ func TestPanelsWithout(t *testing.T) {
 		s.ServeHTTP(w, r)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), list) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+// A lab page for a projector has the lesson's knobs only, and no text that only a pointer would show.
+func TestPresentPage(t *testing.T) {
+	s, _ := liveServer(t)
+	page := func(path string) string {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest("GET", "http://127.0.0.1:8090"+path, nil))
+		if w.Code != 200 {
+			t.Fatalf("%s: %d", path, w.Code)
+		}
+		return w.Body.String()
+	}
+	if !s.assets.built() {
+		t.Fatal("the pages are not built: run make pages first")
+	}
+	plain, present := page("/labs/unaligned?lang=en"), page("/labs/unaligned?lang=en&present")
+	if strings.Contains(plain, "present-next") || !strings.Contains(plain, `id="knob-rate"`) {
+		t.Error("the plain page is for a projector, or lacks a knob")
+	}
+	for _, part := range []string{`id="present-next"`, `id="knob-checkpointMode"`, `id="knob-alignedTimeoutMs"`, `id="knob-debloat"`, `class="lab unseen present"`} {
+		if !strings.Contains(present, part) {
+			t.Errorf("the projector's page has no %s", part)
+		}
+	}
+	if strings.Contains(present, `id="knob-rate"`) {
+		t.Error("the projector's page has knobs of which the lesson does not speak")
+	}
+	// Each lab's own panel is on its page, and its number that of the catalogue.
+	for i, l := range labs.All() {
+		p := page("/labs/" + l.ID + "?lang=en")
+		for _, panel := range l.Panels {
+			if !strings.Contains(p, `data-panel="`+panel+`"`) {
+				t.Errorf("%s has no panel %s", l.ID, panel)
+			}
+		}
+		if want := fmt.Sprintf("<span>Lab %d</span>", i+1); !strings.Contains(p, want) {
+			t.Errorf("%s does not say %s", l.ID, want)
 		}
 	}
 }

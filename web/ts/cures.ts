@@ -22,12 +22,14 @@ export class Cures {
   private readonly rows = $("#kl-cure-rows");
   private readonly lines = new Map<string, CureLine>();
   private readonly seen = new Map<string, { load: Settings; rows: Comparison[] }>();
+  private fromFile = false;
   private base: { load: Settings; knobs: Settings } | undefined;
 
   constructor(private readonly turn: Turn) {}
 
-  /** A new run has a new first row. */
-  begin(): void {
+  /** A new run has a new first row. The keys of a file are what they are: more of them is no cure to try. */
+  begin(fromFile: boolean): void {
+    this.fromFile = fromFile;
     this.seen.clear();
     this.base = undefined;
   }
@@ -76,7 +78,7 @@ export class Cures {
     };
     const list = [
       { id: "base", row: same.find((r) => equal(r, base.knobs)), settings: { ...base.knobs, hotKeyShare: share } },
-      cure("keys", "keys", Math.min(100_000, Number(base.knobs["keys"]) * 10)),
+      ...(this.fromFile ? [] : [cure("keys", "keys", Math.min(100_000, Number(base.knobs["keys"]) * 10))]),
       cure("maxParallelism", "maxParallelism", groups >= 256 ? 128 : 256),
       cure("twoStage", "twoStage", base.knobs["twoStage"] !== true),
     ];

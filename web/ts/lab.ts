@@ -56,7 +56,7 @@ class LabPage {
 
   constructor() {
     preferences(() => this.charts?.recolour());
-    this.startButton.addEventListener("click", () => void this.start());
+    this.startButton.addEventListener("click", () => void this.start(this.panels.input(), this.panels.key()));
     this.header.freeze.addEventListener("click", () => this.freeze(!this.frozen));
     this.header.restart.addEventListener("click", () => void this.restart());
     this.header.end.addEventListener("click", () => void this.end());

@@ -71,7 +71,7 @@ export class Panels {
 
   follow(session: string): void {
     this.picture = undefined;
-    this.cures?.begin();
+    this.cures?.begin(this.input() !== undefined);
     this.refuse("");
     for (const p of this.polls) p.follow(session);
   }

@@ -15,7 +15,7 @@ for name in chromium chromium-browser google-chrome; do
 done
 [ -n "$browser" ] || missing+=(chromium)
 # Chinese in the browser's screenshots and layout tests.
-fc-list 2>/dev/null | grep -qi 'noto.*cjk' || missing+=(fonts-noto-cjk)
+fc-list 2>/dev/null | grep -i 'noto.*cjk' >/dev/null || missing+=(fonts-noto-cjk)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 line="apt-get install -y --no-install-recommends ${missing[*]}"

@@ -95,10 +95,11 @@ func TestFlagshipInFakeTime(t *testing.T) {
 				records := rate(before, snap, func(x metric.Subtask) int64 { return x.NumRecordsIn })
 				t.Logf("median checkpoint %d ms, %.1f buffers/s, %.0f records/s, size %d, estimate %d ms", got, buffers, records,
 					snap.Vertices[1].Subtasks[0].DebloatedBufferSize, snap.Vertices[1].Subtasks[0].EstimatedTimeToConsumeBuffers)
-				// A work of exactly 1 ms takes 2,000 records/s; Flink's sleep of 1.06 to 1.1 ms gave 2,580 ms and 990 ms.
+				// A work of exactly 1 ms takes 2,000 records/s; Flink's sleep of 1.06 to 1.1 ms gave 2,580 ms, and 950 to 1,140 ms
+				// with debloating, whose size may stand still anywhere within its threshold of 25 %.
 				lo, hi := int64(2000), int64(2700)
 				if debloat {
-					lo, hi = 800, 1150
+					lo, hi = 800, 1250
 				}
 				if got < lo || got > hi {
 					t.Errorf("median checkpoint %d ms, want %d to %d", got, lo, hi)

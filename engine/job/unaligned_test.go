@@ -27,6 +27,7 @@ func TestUnalignedFlagship(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := unalignedSettings()
 				s.Debloat = debloat
+				s.WorkMs = 1.08 // what Flink's sleep of 1 ms took: debloating follows the throughput
 				j := start(t, flagship(), s, job.Options{})
 				time.Sleep(45 * time.Second)
 				snap := j.Snapshot()

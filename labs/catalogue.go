@@ -7,6 +7,7 @@ import "maps"
 var catalogue = func() map[string]Text {
 	all := maps.Clone(sentences)
 	maps.Copy(all, networkSentences)
+	maps.Copy(all, stateSentences)
 	return all
 }()
 

@@ -67,7 +67,7 @@ func Find(id string) (*Lab, error) {
 	return nil, fmt.Errorf("no lab %q: there are %s", id, strings.Join(ids, ", "))
 }
 
-var catalogueOfLabs = numbered(bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab())
+var catalogueOfLabs = numbered(bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab(), rescaleLab())
 
 // numbered gives labs one running number over all chapters.
 func numbered(list ...*Lab) []*Lab {

@@ -45,6 +45,9 @@ type engineJob interface {
 	Apply(task.Settings) error
 	Restart(job.Graph, task.Settings) error
 	TriggerCheckpoint() (int64, error)
+	Savepoint() (path string, err error)
+	FailNextCheckpoint()
+	LoseNextNotification()
 	Inject(f network.Fault, from, to int) error
 	Stop() (path string, err error)
 	// Close cancels the job, waits for its end and removes what it kept.

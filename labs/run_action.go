@@ -12,11 +12,14 @@ type ActionError struct{ Field, Reason string }
 func (e *ActionError) Error() string { return e.Field + ": " + e.Reason }
 
 // Actions are the names that Action knows.
-var Actions = []string{"checkpoint", "stop", "restart", "rescale", "cutConnection", "damageFrame", "stopReading"}
+var Actions = []string{"checkpoint", "savepoint", "failNextCheckpoint", "loseNotification", "stop", "restart", "rescale", "cutConnection", "damageFrame", "stopReading"}
 
 // Action acts on the job:
 //
 //   - checkpoint triggers one and returns {"id"};
+//   - savepoint takes one in the format that every backend restores, and returns its {"path"};
+//   - failNextCheckpoint has the next state that is stored for a checkpoint fail, loseNotification keeps the completion of the
+//     next checkpoint from the tasks;
 //   - stop ends the job with a last checkpoint and returns its {"path"};
 //   - restart stops with a checkpoint and restores from it;
 //   - rescale {"parallelism": n} does so with another parallelism;
@@ -37,6 +40,22 @@ func (r *Run) Action(name string, args map[string]any) (any, error) {
 			return nil, err
 		}
 		return map[string]any{"id": id}, nil
+	case "savepoint":
+		j := r.job
+		r.mu.Unlock()
+		path, err := j.Savepoint()
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"path": path}, nil
+	case "failNextCheckpoint", "loseNotification":
+		defer r.mu.Unlock()
+		if name == "loseNotification" {
+			r.job.LoseNextNotification()
+		} else {
+			r.job.FailNextCheckpoint()
+		}
+		return nil, nil
 	case "stop":
 		r.mu.Unlock()
 		path, err := r.Stop()

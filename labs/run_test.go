@@ -75,6 +75,9 @@ func (f *fakeJob) Inject(kind network.Fault, from, to int) error {
 }
 
 func (f *fakeJob) TriggerCheckpoint() (int64, error) { f.ask("checkpoint"); return 7, nil }
+func (f *fakeJob) Savepoint() (string, error)        { f.ask("savepoint"); return "chk-7", nil }
+func (f *fakeJob) FailNextCheckpoint()               { f.ask("failNextCheckpoint") }
+func (f *fakeJob) LoseNextNotification()             { f.ask("loseNotification") }
 func (f *fakeJob) Stop() (string, error)             { f.ask("stop"); f.end(nil); return "chk-8", nil }
 func (f *fakeJob) Close()                            { f.ask("close"); f.end(nil) }
 func (f *fakeJob) Done() <-chan struct{}             { return f.done }

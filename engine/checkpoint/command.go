@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"fmt"
 
+	"weir/engine/metric"
 	"weir/engine/serde"
 )
 
@@ -65,4 +66,8 @@ type Ack struct {
 	// ProcessedBytes were read during the alignment, PersistedBytes are data in flight that was stored: they are part of
 	// the Handle's bytes.
 	ProcessedBytes, PersistedBytes int64
+	// SharedFiles are those of its incremental state. SharedBytes is the size of all of them that are in the shared folder,
+	// UploadedBytes of those that were put there for this checkpoint: both come on top of the Handle's bytes.
+	SharedFiles                []metric.SharedFile
+	SharedBytes, UploadedBytes int64
 }

@@ -14,6 +14,8 @@ const maxHistory = 10
 func (c *Coordinator) fail(why Reason, detail string, now time.Time) []Command {
 	p := c.pending
 	c.pending = nil
+	c.counts.InProgress--
+	c.counts.Failed++
 	text := string(why)
 	if detail != "" {
 		text += ": " + detail

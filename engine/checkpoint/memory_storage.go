@@ -14,7 +14,8 @@ const memoryPrefix = "memory:" + folderPrefix
 // MemoryStorage keeps checkpoints in the memory of the process, in the bytes that FileStorage would write: a lab that
 // is never restored after its process ends needs no disk, and a test none either. Flink's JobManagerCheckpointStorage.
 type MemoryStorage struct {
-	mine attempts
+	mine   attempts
+	shared *MemoryShared
 
 	mu sync.Mutex
 	m  map[int64]*memoryCheckpoint
@@ -26,7 +27,12 @@ type memoryCheckpoint struct {
 }
 
 // NewMemoryStorage returns an empty storage.
-func NewMemoryStorage() *MemoryStorage { return &MemoryStorage{m: map[int64]*memoryCheckpoint{}} }
+func NewMemoryStorage() *MemoryStorage {
+	return &MemoryStorage{m: map[int64]*memoryCheckpoint{}, shared: NewMemoryShared()}
+}
+
+// Shared are the files that checkpoints share.
+func (s *MemoryStorage) Shared() *MemoryShared { return s.shared }
 
 // Begin opens a checkpoint.
 func (s *MemoryStorage) Begin(id int64) error {

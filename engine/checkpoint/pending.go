@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"slices"
 	"time"
 
 	"weir/engine/metric"
@@ -31,6 +32,8 @@ func (c *Coordinator) trigger(r request, now time.Time) []Command {
 		Subtasks: make([]metric.SubtaskCheckpoint, len(c.tasks)),
 	}
 	c.pending = p
+	c.counts.Total++
+	c.counts.InProgress++
 	c.history = append([]*metric.Checkpoint{p.record}, c.history[:min(len(c.history), maxHistory-1)]...)
 
 	first := Command{Kind: TriggerSources, ID: r.id, Stop: r.stop}
@@ -91,6 +94,14 @@ func (c *Coordinator) Finished(t TaskID, state *TaskState, last int64, now time.
 	return append(cmds, c.maybeFinalize()...)
 }
 
+// Accepts tells whether Ack would take an acknowledgement into its checkpoint. What one that comes too late has stored
+// belongs to nobody.
+func (c *Coordinator) Accepts(a Ack) bool {
+	p := c.pending
+	i, ok := c.index[a.Task]
+	return ok && p != nil && p.id == a.Checkpoint && !p.finalizing && !p.done[i]
+}
+
 // Ack takes a subtask's acknowledgement. One that comes too late changes nothing, but what it stored is discarded.
 func (c *Coordinator) Ack(a Ack, now time.Time) []Command {
 	p := c.pending
@@ -135,9 +146,11 @@ func (c *Coordinator) acknowledge(i int, a Ack, now time.Time) {
 	s.Acknowledged = true
 	s.StartDelayMs, s.AlignmentMs, s.SyncMs, s.AsyncMs = ms(a.StartDelayNs), ms(a.AlignmentNs), ms(a.SyncNs), ms(a.AsyncNs)
 	s.EndToEndMs = ms(int64(now.Sub(p.triggered)))
-	s.CheckpointedBytes, s.ProcessedBytes, s.PersistedBytes = a.Handle.Bytes, a.ProcessedBytes, a.PersistedBytes
-	p.record.CheckpointedBytes += a.Handle.Bytes
-	p.record.StateBytes += a.Handle.Bytes
+	s.CheckpointedBytes, s.ProcessedBytes, s.PersistedBytes = a.Handle.Bytes+a.UploadedBytes, a.ProcessedBytes, a.PersistedBytes
+	p.record.CheckpointedBytes += a.Handle.Bytes + a.UploadedBytes
+	p.record.StateBytes += a.Handle.Bytes + a.SharedBytes
+	// A new list each time: who looks at the history has the old one.
+	p.record.SharedFiles = slices.Concat(p.record.SharedFiles, a.SharedFiles)
 	p.record.ProcessedBytes += a.ProcessedBytes
 	p.record.PersistedBytes += a.PersistedBytes
 }

@@ -2,6 +2,8 @@
 // completed checkpoints, and the assignment of state to new subtasks.
 package checkpoint
 
+import "io"
+
 // KeyGroupState is the keyed state of one key group of one operator, serialized.
 type KeyGroupState struct {
 	KeyGroup int
@@ -18,6 +20,15 @@ type OperatorState struct {
 	Keyed []KeyGroupState
 	// Incremental is keyed state that lies in files; after Assign it may be that of several old subtasks.
 	Incremental []IncrementalState
+	// Stream, if not nil, writes keyed state while it is stored, so that it need not be in memory as bytes; a restore gives
+	// what it wrote as Keyed. It is called once.
+	Stream func(w io.Writer) ([]KeyGroupOffset, error)
+}
+
+// KeyGroupOffset is where a key group stands in what OperatorState.Stream wrote.
+type KeyGroupOffset struct {
+	KeyGroup       int
+	Offset, Length int64
 }
 
 // Bytes is the size of the state.
@@ -114,7 +125,7 @@ func (s *TaskState) empty() bool {
 		return false
 	}
 	for _, o := range s.Operators {
-		if o != nil && len(o.Splits)+len(o.Named)+len(o.Keyed)+len(o.Incremental) > 0 {
+		if o != nil && (o.Stream != nil || len(o.Splits)+len(o.Named)+len(o.Keyed)+len(o.Incremental) > 0) {
 			return false
 		}
 	}

@@ -19,11 +19,15 @@ import (
 //	  each: index u32 | buffers u32, each: length u32, bytes
 //	CRC-32C of all before it u32
 //
+// Version 4 is that of keyed state which is written as it is read from its backend: behind the version stand the bytes of
+// all such key groups, then the above, where each operator also has, at its end, streamed key groups u32, each: group u32,
+// offset u64 from the beginning of the file, length u64; and before the CRC the offset u64 at which the operators begin.
+//
 // Numbers are big-endian. The metadata keeps the length and the checksum too, so that a torn file is found before it is
 // read.
 const (
 	stateMagic   = "WEIRSTAT"
-	stateVersion = 3
+	stateVersion = 4
 	// maxStateFile bounds what a restore reads into memory for one subtask.
 	maxStateFile = 16 << 30
 )
@@ -85,12 +89,28 @@ func writeState(to io.Writer, s *TaskState) (n int64, checksum uint32, err error
 			version = 3
 		}
 	}
+	for _, op := range s.Operators {
+		if op != nil && op.Stream != nil {
+			version = 4
+		}
+	}
 	w.bytes([]byte{0, version})
 	names := make([]string, 0, len(s.Operators))
 	for name := range s.Operators {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	streamed := map[string][]KeyGroupOffset{}
+	if version >= 4 {
+		for _, name := range names {
+			if op := s.Operators[name]; op != nil && op.Stream != nil {
+				if streamed[name], err = w.stream(op.Stream); err != nil {
+					return 0, 0, err
+				}
+			}
+		}
+	}
+	operators := w.n
 	w.u32(len(names))
 	for _, name := range names {
 		if len(name) > 1<<16-1 {
@@ -115,10 +135,21 @@ func writeState(to io.Writer, s *TaskState) (n int64, checksum uint32, err error
 			w.named(op.Named)
 			w.incremental(op.Incremental)
 		}
+		if version >= 4 {
+			w.u32(len(streamed[name]))
+			for _, o := range streamed[name] {
+				w.u32(o.KeyGroup)
+				w.u64(o.Offset)
+				w.u64(o.Length)
+			}
+		}
 	}
 	if version >= 2 {
 		w.channels(s.Inputs)
 		w.channels(s.Outputs)
+	}
+	if version >= 4 {
+		w.u64(operators)
 	}
 	checksum = w.sum.Sum32()
 	w.u32(int(checksum))
@@ -126,6 +157,32 @@ func writeState(to io.Writer, s *TaskState) (n int64, checksum uint32, err error
 		w.err = w.w.Flush()
 	}
 	return w.n, checksum, w.err
+}
+
+// stream has keyed state written into the file, and answers where its key groups stand there.
+func (w *stateWriter) stream(write func(io.Writer) ([]KeyGroupOffset, error)) ([]KeyGroupOffset, error) {
+	begin := w.n
+	offsets, err := write(w)
+	if err == nil {
+		err = w.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(offsets)
+	for i := range out {
+		out[i].Offset += begin
+	}
+	return out, nil
+}
+
+// Write implements io.Writer.
+func (w *stateWriter) Write(b []byte) (int, error) {
+	w.bytes(b)
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(b), nil
 }
 
 // stateReader walks the bytes of a state file; after the first fault it answers zeros.
@@ -198,6 +255,16 @@ func parseState(b []byte) (*TaskState, error) {
 		return nil, fmt.Errorf("damaged: checksum %08x, expected %08x", have, want)
 	}
 	r := &stateReader{b: body[head:]}
+	if version >= 4 {
+		at := int64(-1)
+		if len(body) >= head+8 {
+			at = int64(binary.BigEndian.Uint64(body[len(body)-8:]))
+		}
+		if at < int64(head) || at > int64(len(body)-8) {
+			return nil, fmt.Errorf("operators at byte %d, expected %d to %d", at, head, len(body)-8)
+		}
+		r.b = body[at : len(body)-8]
+	}
 	s := &TaskState{Operators: map[string]*OperatorState{}}
 	for range r.count(10, "operators") {
 		op := &OperatorState{}
@@ -222,6 +289,9 @@ func parseState(b []byte) (*TaskState, error) {
 			op.Named = r.named()
 			op.Incremental = r.incremental()
 		}
+		if version >= 4 {
+			op.Keyed = append(op.Keyed, r.streamed(body)...)
+		}
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -238,6 +308,27 @@ func parseState(b []byte) (*TaskState, error) {
 		r.err = fmt.Errorf("%d bytes too many at the end", len(r.b))
 	}
 	return s, r.err
+}
+
+// streamed reads the places of key groups in the file.
+func (r *stateReader) streamed(file []byte) []KeyGroupState {
+	n := r.count(20, "streamed key groups")
+	if n == 0 {
+		return nil
+	}
+	out := make([]KeyGroupState, n)
+	for i := range out {
+		out[i].KeyGroup = r.u32("a key group")
+		offset, length := r.u64("a key group's offset"), r.u64("a key group's length")
+		if r.err == nil && (offset < 0 || length < 0 || offset > int64(len(file)) || length > int64(len(file))-offset) {
+			r.err = fmt.Errorf("key group %d at byte %d with %d bytes, expected it inside the %d bytes of the file", out[i].KeyGroup, offset, length, len(file))
+		}
+		if r.err != nil {
+			return nil
+		}
+		out[i].Data = file[offset : offset+length : offset+length]
+	}
+	return out
 }
 
 // stateChecksum is the checksum in the trailer of a state file that parseState accepted.

@@ -403,7 +403,7 @@ func TestStateRefuses(t *testing.T) {
 	}{
 		"a flipped bit": {func(m *memFS) { m.files[file].data[30] ^= 1 }, file + ": damaged: checksum "},
 		"foreign":       {func(m *memFS) { copy(m.files[file].data, "notstate") }, file + `: not a state file: expected it to begin with "WEIRSTAT"`},
-		"newer":         {func(m *memFS) { m.files[file].data[9] = 4 }, file + ": state file of version 4, expected version 1 to 3"},
+		"newer":         {func(m *memFS) { m.files[file].data[9] = 5 }, file + ": state file of version 5, expected version 1 to 4"},
 		"missing":       {func(m *memFS) { delete(m.files, file) }, "cannot read the state in " + file},
 		"of another":    {func(m *memFS) { m.files[file].data = slices.Clone(m.files["/ckp/chk-3/count-0"].data) }, file + ": state with checksum "},
 	} {

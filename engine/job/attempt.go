@@ -24,6 +24,9 @@ type attempt struct {
 	tms      []*taskManager
 	runners  []*runner // in the order of the graph
 	restored *checkpoint.Completed
+	claimed  bool // restored is the job's own
+	shared   *shared
+	folder   stateFolder
 	inFlight map[string]*checkpoint.Recovery // by producing vertex
 	// recovering is how many tasks read data in flight of the checkpoint first.
 	recovering int
@@ -100,8 +103,8 @@ func (a *attempt) measure() error {
 }
 
 // newAttempt builds all tasks and joins them; nothing runs yet. When it fails nothing is left.
-func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Completed, o *Options, log logger) (_ *attempt, err error) {
-	a := &attempt{number: number, graph: g, settings: s, restored: restored, started: nowNs(), quit: make(chan struct{})}
+func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Completed, claimed bool, sh *shared, o *Options, log logger) (_ *attempt, err error) {
+	a := &attempt{number: number, graph: g, settings: s, restored: restored, claimed: claimed, shared: sh, started: nowNs(), quit: make(chan struct{})}
 	if err := checkMode(&s); err != nil {
 		return nil, err
 	}
@@ -165,6 +168,9 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 		Vertex: v.ID, TaskManager: r.tm.id, Source: v.Source, Operators: v.Operators, Mailbox: mailbox, Times: times,
 		Tracer: o.Tracer, Logger: log,
 		Context: task.Context{Vertex: v.ID, Index: sub, Parallelism: size.parallelism, MaxParallelism: size.groups, KeyGroups: keys, Settings: s},
+	}
+	if len(v.Operators) > 0 {
+		c.Context.State = a.stateEnv(r.tm, v, sub)
 	}
 	if st := states[v.ID]; st != nil {
 		c.Restore = st[sub]
@@ -366,6 +372,7 @@ func (a *attempt) release(log logger) {
 		a.abandon(r)
 	}
 	stopTaskManagers(a.tms, log)
+	a.folder.remove(log)
 }
 
 func (a *attempt) abandon(r *runner) {
@@ -398,6 +405,9 @@ func (a *attempt) assign() (map[string][]*checkpoint.TaskState, error) {
 	for _, id := range ids {
 		dealt, err := checkpoint.Assign(a.restored, id, a.sizes[id].parallelism, a.settings.MaxParallelism)
 		if err != nil {
+			return nil, err
+		}
+		if err := a.checkFiles(id, dealt); err != nil {
 			return nil, err
 		}
 		states[id], all[id] = dealt.Subtasks, dealt

@@ -1,9 +1,10 @@
 package job
 
 import (
-	"errors"
 	"log/slog"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/engine/checkpoint"
@@ -29,8 +30,15 @@ type checkpoints struct {
 	held       *checkpoint.Command
 	ending     chan struct{} // closed when nobody waits for data in flight any more
 
-	mu   sync.Mutex // guards core, which the snapshot reads too
+	mu   sync.Mutex // guards what follows, up to shared; the snapshot reads core too
 	core *checkpoint.Coordinator
+	// unanswered are the shared files of acknowledgements that the coordinator has not seen yet.
+	unanswered map[*checkpoint.Ack][]checkpoint.SharedHandle
+	writing    map[int64]writing // by checkpoint
+
+	shared      *shared
+	inlineBelow atomic.Int64
+	waits       map[int64][]chan given // who waits for a checkpoint; of the coordinator's goroutine
 
 	// stopped hears the end of a stop with a checkpoint: nil in case of success.
 	stopped func(*checkpoint.Completed, error)
@@ -46,14 +54,18 @@ func checkpointConfig(s *task.Settings) checkpoint.Config {
 }
 
 // coordinate makes the shell of an attempt; run starts it.
-func coordinate(a *attempt, storage checkpoint.Storage, past checkpoint.Past, jobStart time.Time, log logger) *checkpoints {
+func coordinate(a *attempt, storage checkpoint.Storage, sh *shared, past checkpoint.Past, jobStart time.Time, log logger) *checkpoints {
 	var vertices []checkpoint.CoordinatedVertex
 	for _, v := range a.graph.Vertices {
 		vertices = append(vertices, checkpoint.CoordinatedVertex{ID: v.ID, Parallelism: a.sizes[v.ID].parallelism, MaxParallelism: a.sizes[v.ID].groups,
 			MaxParallelismDerived: a.settings.MaxParallelism == 0, Source: v.Source != nil})
 	}
-	return &checkpoints{storage: storage, log: log, attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}), recovering: a.recovering, ending: make(chan struct{}),
+	sh.configure(&a.settings)
+	c := &checkpoints{storage: storage, shared: sh, log: log, unanswered: map[*checkpoint.Ack][]checkpoint.SharedHandle{}, writing: map[int64]writing{}, waits: map[int64][]chan given{},
+		attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}), recovering: a.recovering, ending: make(chan struct{}),
 		core: checkpoint.NewCoordinator(checkpointConfig(&a.settings), vertices, past, jobStart, time.Now())}
+	c.inlineBelow.Store(a.settings.InlineThresholdBytes)
+	return c
 }
 
 // run is the coordinator's goroutine.
@@ -121,7 +133,7 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 			c.triggerSources(&cmd)
 		}
 	case checkpoint.WriteFinished:
-		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State, nil)
+		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State, nil, nil)
 	case checkpoint.WriteMetadata:
 		err := c.storage.Complete(cmd.Completed)
 		return func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
@@ -132,11 +144,21 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 		}, false
 	case checkpoint.NotifyComplete:
 		c.log.Debug("checkpoint completed", "id", cmd.ID)
+		c.overOf(cmd.ID)
+		if !c.shared.lost() {
+			for _, r := range c.attempt.runners {
+				r.NotifyCompleted(cmd.ID)
+			}
+		}
+		c.tell(cmd.ID, given{completed: cmd.Completed})
 	case checkpoint.NotifyAborted:
 		c.log.Info("checkpoint aborted", "id", cmd.ID, "why", cmd.Detail)
 		if c.held != nil && c.held.ID == cmd.ID {
 			c.held = nil
 		}
+		c.overOf(cmd.ID)
+		c.discard(c.shared.registry.Aborted(cmd.ID))
+		c.tell(cmd.ID, given{err: &CheckpointError{ID: cmd.ID, Why: cmd.Detail}})
 		for _, r := range c.attempt.runners {
 			r.NotifyAborted(cmd.ID, cmd.Stop)
 		}
@@ -147,6 +169,7 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 		if err := c.storage.Discard(cmd.ID); err != nil {
 			c.log.Warn("discarding a checkpoint", "id", cmd.ID, "err", err)
 		}
+		c.discardUnused()
 	case checkpoint.StopJob:
 		if c.stopped != nil {
 			c.stopped(cmd.Completed, nil)
@@ -155,6 +178,17 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 		c.failJob(&CheckpointError{Why: cmd.Detail})
 	}
 	return nil, false
+}
+
+// discardUnused deletes the shared files that only checkpoints before the retained ones referred to.
+func (c *checkpoints) discardUnused() {
+	c.mu.Lock()
+	retained := c.core.Retained()
+	c.mu.Unlock()
+	if len(retained) > 0 {
+		files, _ := c.shared.registry.Unused(retained[0].ID)
+		c.discard(files)
+	}
 }
 
 func (c *checkpoints) triggerSources(cmd *checkpoint.Command) {
@@ -182,36 +216,6 @@ type CheckpointError struct {
 // Error implements error.
 func (e *CheckpointError) Error() string { return "checkpoint failed: " + e.Why }
 
-// Snapshotted implements task.Listener: the async phase begins.
-func (c *checkpoints) Snapshotted(s task.Snapshotted) {
-	c.write(checkpoint.Ack{Checkpoint: s.CheckpointID, Task: checkpoint.TaskID{Vertex: s.Vertex, Subtask: s.Subtask},
-		StartDelayNs: int64(s.StartDelay), AlignmentNs: int64(s.Alignment), SyncNs: int64(s.Sync), ProcessedBytes: s.ProcessedBytes}, s.State, s.InFlight)
-}
-
-// write stores a state on a goroutine of its own and acknowledges it, once the data in flight is complete.
-func (c *checkpoints) write(ack checkpoint.Ack, state *checkpoint.TaskState, f *checkpoint.InFlight) {
-	c.writers.Go(func() {
-		began := time.Now()
-		err := c.await(f)
-		if errors.Is(err, checkpoint.ErrAborted) {
-			return
-		}
-		if err == nil {
-			if f != nil {
-				ack.PersistedBytes, ack.AlignmentNs, ack.ProcessedBytes = f.Result(state)
-			}
-			ack.Handle, err = c.storage.WriteState(ack.Checkpoint, ack.Task, state)
-		}
-		ack.AsyncNs = int64(time.Since(began))
-		c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
-			if err != nil {
-				return core.Decline(ack.Checkpoint, ack.Task, checkpoint.WriteFailed, err, now)
-			}
-			return core.Ack(ack, now)
-		})
-	})
-}
-
 // await returns when the data in flight is there, or will not be.
 func (c *checkpoints) await(f *checkpoint.InFlight) error {
 	if f == nil {
@@ -226,9 +230,9 @@ func (c *checkpoints) await(f *checkpoint.InFlight) error {
 }
 
 // Declined implements task.Listener.
-func (c *checkpoints) Declined(vertex string, subtask int, id int64, reason checkpoint.Reason) {
+func (c *checkpoints) Declined(vertex string, subtask int, id int64, reason checkpoint.Reason, err error) {
 	c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
-		return core.Decline(id, checkpoint.TaskID{Vertex: vertex, Subtask: subtask}, reason, nil, now)
+		return core.Decline(id, checkpoint.TaskID{Vertex: vertex, Subtask: subtask}, reason, err, now)
 	})
 }
 
@@ -243,6 +247,8 @@ func (c *checkpoints) finished(r *runner) {
 // configure applies changed knobs.
 func (c *checkpoints) configure(s *task.Settings) {
 	cfg := checkpointConfig(s)
+	c.shared.configure(s)
+	c.inlineBelow.Store(s.InlineThresholdBytes)
 	c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
 		return core.Configure(cfg, now)
 	})
@@ -290,7 +296,11 @@ func (c *checkpoints) shutdown() checkpoint.Past {
 	<-c.done
 	c.mailbox.Close()
 	close(c.ending)
+	c.overOf(math.MaxInt64)
 	c.writers.Wait()
+	for _, files := range c.unanswered { // their mail came too late
+		c.discard(files)
+	}
 	return c.core.Past(time.Now())
 }
 

@@ -61,6 +61,7 @@ type Job struct {
 	options Options
 	log     logger
 	storage checkpoint.Storage
+	shared  *shared
 	tempDir string
 	start   time.Time
 	done    chan struct{}
@@ -109,6 +110,7 @@ func Start(g Graph, s task.Settings, o Options) (*Job, error) {
 	if err := j.openStorage(&s); err != nil {
 		return nil, err
 	}
+	j.shared = newShared(j.storage)
 	var restored *checkpoint.Completed
 	err := error(nil)
 	if o.RestorePath != "" {
@@ -168,11 +170,11 @@ func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed) er
 	if j.attempt != nil {
 		number = j.attempt.number + 1
 	}
-	a, err := newAttempt(number, &g, s, restored, &j.options, j.log)
+	a, err := newAttempt(number, &g, s, restored, j.owns(restored), j.shared, &j.options, j.log)
 	if err != nil {
 		return err
 	}
-	c := coordinate(a, j.storage, j.past, j.start, j.log)
+	c := coordinate(a, j.storage, j.shared, j.past, j.start, j.log)
 	c.failJob = func(err error) { j.fail(a, err) }
 	a.setListener(c)
 	j.mu.Lock()
@@ -327,6 +329,9 @@ func (j *Job) Restart(g Graph, s task.Settings) error {
 func checkSettings(s *task.Settings) error {
 	if s.FlowControl != "credit" && s.FlowControl != "tcp" {
 		return fmt.Errorf("flow control %q, must be one of credit, tcp", s.FlowControl)
+	}
+	if s.Backend != task.HashMap && s.Backend != task.LSM {
+		return fmt.Errorf("state backend %q, must be one of %s, %s", s.Backend, task.HashMap, task.LSM)
 	}
 	return checkRestartStrategy(s)
 }

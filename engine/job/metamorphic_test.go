@@ -96,6 +96,8 @@ func metamorphicRun(t *testing.T, seed uint64, r *rand.Rand, transport string) {
 		s.CheckpointTimeoutMs = []int{600000, 600000, 40}[r.IntN(3)]
 		s.ToleratedFailures = 1000
 		s.CheckpointMode = []string{"aligned", "unaligned", "unaligned", "unaligned"}[r.IntN(4)]
+		s.Backend, s.Incremental = backends[r.IntN(2)], r.IntN(3) > 0
+		s.StateBytesPerKey, s.InlineThresholdBytes = []int{0, 100}[r.IntN(2)], []int64{0, 20 << 10}[r.IntN(2)]
 		if s.CheckpointMode == "unaligned" && r.IntN(2) == 0 {
 			s.AlignedTimeoutMs = 1 + r.IntN(60)
 		}

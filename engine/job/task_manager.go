@@ -17,6 +17,7 @@ type taskManager struct {
 	partitions  *network.PartitionManager
 	connections *network.ConnectionManager
 	wire        *network.Wire // shared by all
+	state       stateMemory
 }
 
 // startTaskManagers starts as many as the settings say; they share a transport.
@@ -58,5 +59,6 @@ func stopTaskManagers(tms []*taskManager, log *slog.Logger) {
 			log.Error("network buffers were not given back", "taskManager", tm.id, "segments", n)
 		}
 		tm.memory.Destroy()
+		tm.state.close()
 	}
 }

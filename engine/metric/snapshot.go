@@ -112,11 +112,39 @@ type Latency struct {
 
 // State tells about the keyed state of a subtask.
 type State struct {
-	Keys           int64  `json:"keys"`
-	Bytes          int64  `json:"bytes"`
-	RestoredKeys   int64  `json:"restoredKeys"`
-	KeysOutOfRange int64  `json:"keysOutOfRange"`
+	Keys           int64 `json:"keys"`
+	Bytes          int64 `json:"bytes"`
+	RestoredKeys   int64 `json:"restoredKeys"`
+	KeysOutOfRange int64 `json:"keysOutOfRange"`
+	// Restore says which way the state came back: which files were opened, what was cut off, what was taken in.
 	Restore        string `json:"restore,omitempty"`
+	DroppedExpired int64  `json:"droppedExpired,omitempty"`
+	Backend        string `json:"backend,omitempty"`
+	Heap           *Heap  `json:"heap,omitempty"`
+	LSM            *LSM   `json:"lsm,omitempty"`
+}
+
+// Heap tells about the copy-on-write maps of a subtask.
+type Heap struct {
+	Version   int64 `json:"version"` // the highest of its maps
+	Copies    int64 `json:"copies"`  // entries and values copied because a snapshot was open
+	Snapshots int   `json:"snapshots"`
+}
+
+// LSM tells about the tree of a subtask.
+type LSM struct {
+	MemtableBytes int64      `json:"memtableBytes"`
+	Levels        []LSMLevel `json:"levels"` // 0 to 6
+	Flushes       int64      `json:"flushes"`
+	Compactions   int64      `json:"compactions"`
+	LiveBytes     int64      `json:"liveBytes"` // of the tables, in the subtask's key groups
+	CacheBytes    int64      `json:"cacheBytes"`
+}
+
+// LSMLevel is one level of the tree.
+type LSMLevel struct {
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
 }
 
 // Pool is one local buffer pool.
@@ -193,6 +221,18 @@ type Checkpoint struct {
 	Path               string              `json:"path,omitempty"`
 	Failure            string              `json:"failure,omitempty"`
 	Subtasks           []SubtaskCheckpoint `json:"subtasks,omitempty"`
+	SharedFiles        []SharedFile        `json:"sharedFiles,omitempty"`
+}
+
+// SharedFile is what a checkpoint did with one file of a state backend.
+type SharedFile struct {
+	Vertex          string `json:"vertex"`
+	Subtask         int    `json:"subtask"`
+	Name            string `json:"name"`           // in the backend's own folder
+	File            string `json:"file,omitempty"` // in the folder of shared files
+	Bytes           int64  `json:"bytes"`
+	State           string `json:"state"`           // uploaded reused inlined
+	FirstCheckpoint int64  `json:"firstCheckpoint"` // that stored it
 }
 
 // CheckpointCounts count the checkpoints since the start of the job, those that left the history included.

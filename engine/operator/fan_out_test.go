@@ -166,8 +166,9 @@ func TestPreCountBundles(t *testing.T) {
 			t.Log(err)
 		}
 	}
+	settings := task.Defaults()
 	sum := NewKeyedSum(serde.Long, false)
-	if err := sum.Open(&task.Context{MaxParallelism: 128, KeyGroups: keygroup.Range{First: 0, Last: 127}}, out); err != nil {
+	if err := sum.Open(&task.Context{Settings: &settings, MaxParallelism: 128, KeyGroups: keygroup.Range{First: 0, Last: 127}}, out); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"20", "3"} {

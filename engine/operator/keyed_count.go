@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -8,21 +9,23 @@ import (
 	"weir/engine/metric"
 	"weir/engine/serde"
 	"weir/engine/state"
-	"weir/engine/state/heap"
 	"weir/engine/state/keyed"
 	"weir/engine/task"
 )
 
-// KeyedCount counts the records of each key in keyed state.
+// KeyedCount counts the records of each key in keyed state, and keeps a payload of Settings.StateBytesPerKey characters
+// beside each count that is new: the state of the published experiment.
 type KeyedCount struct {
 	t    serde.KeyType
 	emit bool
 	sum  bool // a record counts as often as its payload says
 
-	backend state.Backend
+	ctx     *task.Context
+	state   *task.KeyedState
 	keys    *state.KeyContext
 	count   *state.ValueState[int64]
-	failed  error // of a snapshot, told with the next record
+	payload *state.ValueState[string] // nil without StateBytesPerKey
+	failed  error                     // of a snapshot, told with the next record
 	restore []*checkpoint.OperatorState
 	out     task.Output
 	record  serde.Record
@@ -41,24 +44,25 @@ func NewKeyedSum(t serde.KeyType, emit bool) *KeyedCount {
 
 // Open makes the state, and fills it if Restore was called before.
 func (c *KeyedCount) Open(ctx *task.Context, out task.Output) error {
-	c.out = out
-	backend, err := heap.New(heap.Options{Key: c.t, MaxParallelism: ctx.MaxParallelism, KeyGroups: ctx.KeyGroups})
+	c.ctx, c.out = ctx, out
+	s, err := ctx.OpenKeyed(c.t, c.restore)
 	if err != nil {
 		return err
-	}
-	count, err := keyed.Value(backend, state.ValueDescriptor[int64]{Name: "count", Codec: state.Int64()})
-	if err != nil {
-		return err
-	}
-	c.backend, c.keys, c.count = backend, backend.Context(), count
-	for _, s := range c.restore {
-		if err := backend.Restore(s.Keyed); err != nil {
-			return err
-		}
 	}
 	c.restore = nil
+	count, err := keyed.Value(s.Backend, state.ValueDescriptor[int64]{Name: "count", Codec: state.Int64()})
+	if err == nil && ctx.Settings.StateBytesPerKey > 0 {
+		c.payload, err = keyed.Value(s.Backend, state.ValueDescriptor[string]{Name: "payload", Codec: state.String()})
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	c.state, c.keys, c.count = s, s.Context(), count
 	return nil
 }
+
+// Keyed implements task.KeyedOperator.
+func (c *KeyedCount) Keyed() *task.KeyedState { return c.state }
 
 // Process counts.
 func (c *KeyedCount) Process(r *serde.Record) error {
@@ -86,6 +90,11 @@ func (c *KeyedCount) add(r *serde.Record) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if n == 0 && c.payload != nil {
+		if err := c.payload.Update(payload(c.ctx.Settings.StateBytesPerKey)); err != nil {
+			return 0, err
+		}
+	}
 	if c.sum {
 		more, err := strconv.ParseInt(r.Payload, 10, 64)
 		if err != nil {
@@ -100,6 +109,9 @@ func (c *KeyedCount) add(r *serde.Record) (int64, error) {
 
 // Counts are the counts by key now, or nil if there are more than MaxCounts keys. Only the task's goroutine may call it.
 func (c *KeyedCount) Counts() map[string]int64 {
+	if c.state == nil {
+		return nil
+	}
 	n := c.count.Entries()
 	if n > MaxCounts {
 		return nil
@@ -117,8 +129,10 @@ func (c *KeyedCount) Counts() map[string]int64 {
 
 // State is what the Snapshot tells of the state. Only the task's goroutine may call it.
 func (c *KeyedCount) State() metric.State {
-	s := c.backend.Stats()
-	return metric.State{Keys: s.Keys, Bytes: s.Bytes, RestoredKeys: s.RestoredKeys, KeysOutOfRange: s.KeysOutOfRange}
+	if c.state == nil {
+		return metric.State{}
+	}
+	return c.state.Report()
 }
 
 // SettingsChanged does nothing.
@@ -127,9 +141,9 @@ func (c *KeyedCount) SettingsChanged() {}
 // Finish does nothing.
 func (c *KeyedCount) Finish() error { return nil }
 
-// Snapshot is the counts by key group.
+// Snapshot is the counts by key group, all their bytes: those of a task that has ended. Others are taken by Keyed.
 func (c *KeyedCount) Snapshot() *checkpoint.OperatorState {
-	groups, err := state.GroupBytes(c.backend, 0)
+	groups, err := state.GroupBytes(c.state.Backend, 0)
 	if err != nil {
 		c.failed = err
 	}
@@ -141,17 +155,20 @@ func (c *KeyedCount) Restore(s *checkpoint.OperatorState) error {
 	if s == nil {
 		return nil
 	}
-	if c.backend == nil {
+	if c.state == nil {
 		c.restore = append(c.restore, s)
 		return nil
 	}
-	return c.backend.Restore(s.Keyed)
+	if len(s.Incremental) > 0 {
+		return errors.New("keyed state in files was given after the operator was opened")
+	}
+	return c.state.Restore(s.Keyed)
 }
 
 // Close gives the state up.
 func (c *KeyedCount) Close() error {
-	if c.backend == nil {
+	if c.state == nil {
 		return nil
 	}
-	return c.backend.Close()
+	return c.state.Close()
 }

@@ -78,7 +78,7 @@ func (t *Task) act(actions []checkpoint.Action) error {
 			if err := t.cancelDownstream(a.ID); err != nil {
 				return err
 			}
-			t.Listener.Declined(t.Vertex, t.Context.Index, a.ID, a.Reason)
+			t.Listener.Declined(t.Vertex, t.Context.Index, a.ID, a.Reason, nil)
 			t.dropInFlight(a.ID)
 		}
 	}
@@ -97,6 +97,7 @@ func (t *Task) cancelDownstream(id int64) error {
 func (t *Task) NotifyAborted(id int64, stop bool) {
 	t.Mailbox.Post(func() {
 		t.taken.Aborted(id)
+		t.eachKeyed(func(k *KeyedState) { k.Aborted(id) })
 		t.dropInFlight(id)
 		t.suspended = t.suspended && !stop
 	})
@@ -106,7 +107,8 @@ func (t *Task) NotifyAborted(id int64, stop bool) {
 // returned nil.
 func (t *Task) Final() (*checkpoint.TaskState, int64) { return t.final, t.taken.Last() }
 
-// snapshot is the sync phase: the barrier goes on downstream first, then the state is taken.
+// snapshot is the sync phase: the barrier goes on downstream first, then the state is taken. A state that cannot be taken
+// declines the checkpoint.
 func (t *Task) snapshot(b serde.CheckpointBarrier, startDelay, alignment time.Duration, bytes int64) error {
 	switch t.taken.Start(b.ID) {
 	case checkpoint.Ignore:
@@ -123,15 +125,19 @@ func (t *Task) snapshot(b serde.CheckpointBarrier, startDelay, alignment time.Du
 	if err != nil {
 		return err
 	}
-	s := t.state()
+	s, keyed, err := t.take(b.ID, b.Options.Type == serde.Savepoint)
+	if err != nil { // the barrier is on its way: the task goes on, the checkpoint does not
+		t.Listener.Declined(t.Vertex, t.Context.Index, b.ID, checkpoint.Declined, err)
+		return nil
+	}
 	t.Counters.CheckpointStartDelayNs.Store(int64(startDelay))
 	t.Counters.CheckpointAlignmentNs.Store(int64(alignment))
-	t.Listener.Snapshotted(Snapshotted{Vertex: t.Vertex, Subtask: t.Context.Index, CheckpointID: b.ID, State: s,
+	t.Listener.Snapshotted(Snapshotted{Vertex: t.Vertex, Subtask: t.Context.Index, CheckpointID: b.ID, State: s, Keyed: keyed,
 		StartDelay: startDelay, Alignment: alignment, Sync: time.Since(began), ProcessedBytes: bytes, InFlight: f})
 	return nil
 }
 
-// state is that of all operators now.
+// state is that of all operators at the end, with all its bytes.
 func (t *Task) state() *checkpoint.TaskState {
 	s := &checkpoint.TaskState{Operators: map[string]*checkpoint.OperatorState{}}
 	if t.source != nil {

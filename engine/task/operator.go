@@ -19,6 +19,10 @@ type Context struct {
 	Settings *Settings
 	// ParkedNs counts the time that operators slept or waited inside a record. A worker that sleeps counts as busy.
 	KeyGroup int // of the record being processed
+	// Operator is the name of the operator whose Open runs.
+	Operator string
+	// State is what keyed state needs of where the task runs; nil has the hashmap backend only.
+	State *StateEnv
 }
 
 // Status is what a source has.

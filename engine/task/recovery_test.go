@@ -28,9 +28,9 @@ func (s *seen) Close() error                            { return nil }
 // hears counts what a task tells about its checkpoints.
 type hears struct{ recovered int }
 
-func (h *hears) Snapshotted(Snapshotted)                        {}
-func (h *hears) Declined(string, int, int64, checkpoint.Reason) {}
-func (h *hears) Recovered()                                     { h.recovered++ }
+func (h *hears) Snapshotted(Snapshotted)                               {}
+func (h *hears) Declined(string, int, int64, checkpoint.Reason, error) {}
+func (h *hears) Recovered()                                            { h.recovered++ }
 
 // recovering is a task whose gate has so many local channels.
 type recovering struct {

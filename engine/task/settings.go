@@ -58,6 +58,15 @@ type Settings struct {
 	CheckpointMode       string // aligned unaligned
 	AlignedTimeoutMs     int    // with unaligned: stays aligned until so long after the trigger; 0 is unaligned at once
 	CheckpointStorage    string // file memory
+	InlineThresholdBytes int64  // shorter files of a backend lie in the checkpoint itself
+	FailUploadEvery      int    // of what is stored of keyed state, every so many fail; 0 is none
+	LoseNotifications    bool   // no task hears that a checkpoint is complete
+
+	// State.
+	Backend           string // hashmap lsm
+	Incremental       bool   // a backend with files uploads those that are new
+	StateBytesPerKey  int    // beside the count
+	MemoryBudgetBytes int64  // of each task manager, for the caches and memtables of lsm
 }
 
 // Defaults returns Flink 2.3's values, and the flagship's load.
@@ -71,5 +80,7 @@ func Defaults() Settings {
 		ExclusiveBuffers: 2, FloatingBuffers: 8, MaxBuffersPerSubpartition: 10, OverdraftBuffers: 20,
 		SegmentBytes: 32 << 10, NetworkMemoryBytes: 64 << 20,
 		CheckpointIntervalMs: 5000, CheckpointTimeoutMs: 600000, RetainedCheckpoints: 1, CheckpointMode: "aligned", CheckpointStorage: "file",
+		InlineThresholdBytes: 20 << 10,
+		Backend:              HashMap, Incremental: true, MemoryBudgetBytes: 64 << 20,
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/engine/checkpoint"
@@ -18,8 +20,8 @@ import (
 type Listener interface {
 	// Snapshotted hands over the state taken in the sync phase; the listener stores it and acknowledges (async phase).
 	Snapshotted(s Snapshotted)
-	// Declined says that the task gave a checkpoint up.
-	Declined(vertex string, subtask int, checkpointID int64, reason checkpoint.Reason)
+	// Declined says that the task gave a checkpoint up; err may be nil.
+	Declined(vertex string, subtask int, checkpointID int64, reason checkpoint.Reason, err error)
 	// Recovered says, once for each task that has a Recovery, that it has read all of it.
 	Recovered()
 }
@@ -30,9 +32,11 @@ type Snapshotted struct {
 	Subtask      int
 	CheckpointID int64
 	State        *checkpoint.TaskState
-	StartDelay   time.Duration
-	Alignment    time.Duration
-	Sync         time.Duration
+	// Keyed is the keyed state, which is not in State yet. The listener releases each handle.
+	Keyed      []OperatorHandle
+	StartDelay time.Duration
+	Alignment  time.Duration
+	Sync       time.Duration
 	// ProcessedBytes came in during the alignment.
 	ProcessedBytes int64
 	// InFlight is still gathering the data in flight of the checkpoint, and knows what the alignment took in the end; nil
@@ -91,6 +95,11 @@ type Task struct {
 	suspended  bool // stopped with a checkpoint: no more records
 	plain      plainCounters
 	quitting   bool
+	keyed      atomic.Bool  // an operator has keyed state
+	completed  atomic.Int64 // newest checkpoint that is known to be complete
+	writes     writes
+	canceled   chan struct{}
+	cancelOnce sync.Once
 
 	flusher  *outputFlusher
 	debloat  *debloatShell
@@ -101,7 +110,7 @@ type Task struct {
 
 // New makes a task; Run runs it.
 func New(c Config) *Task {
-	t := &Task{Config: c, name: fmt.Sprintf("%s %d", c.Vertex, c.Context.Index)}
+	t := &Task{Config: c, name: fmt.Sprintf("%s %d", c.Vertex, c.Context.Index), canceled: make(chan struct{})}
 	if t.Gate != nil {
 		n := t.Gate.Channels()
 		t.openInputs = n
@@ -124,6 +133,7 @@ func (t *Task) Name() string { return t.name }
 // Cancel ends the task as soon as its goroutine looks up; Run then returns ErrCanceled. A wait for a buffer inside a
 // record ends by the Quit channel of the writer.
 func (t *Task) Cancel() {
+	t.cancelOnce.Do(func() { close(t.canceled) })
 	t.Mailbox.Post(func() { t.quitting = true })
 	t.Mailbox.Wake()
 }
@@ -140,6 +150,7 @@ func (t *Task) Run() (err error) {
 	if err := t.open(); err != nil {
 		return fmt.Errorf("task %s: %w", t.name, err)
 	}
+	t.report()
 	t.startShells()
 	defer t.stopShells()
 	if err := t.loop(); err != nil {
@@ -187,6 +198,7 @@ func (t *Task) open() error {
 		f := t.Operators[i]
 		op := f.New()
 		t.operators[i] = op
+		t.Context.Operator = f.Name
 		if s := t.restored(f.Name); s != nil {
 			if err := op.Restore(s); err != nil {
 				return fmt.Errorf("restore %s: %w", f.Name, err)
@@ -194,6 +206,9 @@ func (t *Task) open() error {
 		}
 		if err := op.Open(&t.Context, out); err != nil {
 			return fmt.Errorf("open %s: %w", f.Name, err)
+		}
+		if _, ok := op.(KeyedOperator); ok {
+			t.keyed.Store(true)
 		}
 		out = chained{op}
 	}
@@ -441,12 +456,15 @@ func (t *Task) finish() error {
 	}
 	t.final = t.state()
 	if t.Writer == nil {
-		return nil
+		return t.awaitWrites()
 	}
 	if err := t.Writer.BroadcastEvent(serde.EndOfDataEvent{Drain: true}, false); err != nil {
 		return err
 	}
-	return t.Writer.Finish()
+	if err := t.Writer.Finish(); err != nil {
+		return err
+	}
+	return t.awaitWrites()
 }
 
 // chained hands records to the next operator of the chain.

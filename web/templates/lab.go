@@ -76,7 +76,7 @@ func (l Lab) groups() []string {
 // lessonKnobs are what the lesson turns: the knobs that the lab compares, or the first of its text.
 func (l Lab) lessonKnobs() []*labs.Knob {
 	names := map[string][]string{"backpressure": {"debloat", "workMs"}, "key-groups": {"parallelism", "maxParallelism"}, "skew": {"keys", "twoStage", "maxParallelism"},
-		"credit": {"flowControl", "exclusiveBuffers"}}[l.Lab.ID]
+		"credit": {"flowControl", "exclusiveBuffers"}, "rescale": {"parallelism", "backend", "maxParallelism"}}[l.Lab.ID]
 	if names == nil {
 		names = l.Lab.Compares
 	}
@@ -102,7 +102,7 @@ var firstKnobs = []string{
 // ownKnobs are what a lab is about.
 var ownKnobs = map[string][]string{
 	"skew": {"twoStage", "workOn"}, "overdraft": {"fanOut"}, "credit": {"flowControl", "exclusiveBuffers", "floatingBuffers"},
-	"unaligned": {"checkpointMode", "alignedTimeoutMs"},
+	"unaligned": {"checkpointMode", "alignedTimeoutMs"}, "rescale": {"backend", "stateBytesPerKey", "incremental"},
 }
 
 func (l Lab) knobsOf(group string, first bool) []*labs.Knob {

@@ -1,0 +1,232 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"weir/engine/checkpoint"
+	"weir/engine/state/lsm"
+	"weir/engine/task"
+)
+
+// shared is what the attempts of a job have in common for keyed state: the files that checkpoints share, who refers to them,
+// and the numbers of the states.
+type shared struct {
+	files checkpoint.SharedFiles
+	// registry belongs to the coordinator's goroutine of the attempt that runs.
+	registry *checkpoint.SharedRegistry
+
+	mu  sync.Mutex
+	ids map[string]*lsm.StateIDs // by vertex and operator
+
+	// Faults that are asked for.
+	failEvery  atomic.Int64
+	stored     atomic.Int64
+	failNext   atomic.Bool
+	loseAlways atomic.Bool
+	loseNext   atomic.Bool
+}
+
+func newShared(s checkpoint.Storage) *shared {
+	sh := &shared{registry: checkpoint.NewSharedRegistry(), ids: map[string]*lsm.StateIDs{}}
+	switch s := s.(type) {
+	case *checkpoint.FileStorage:
+		sh.files = s.Shared()
+	case *checkpoint.MemoryStorage:
+		sh.files = s.Shared()
+	}
+	return sh
+}
+
+func (s *shared) configure(t *task.Settings) {
+	s.failEvery.Store(int64(t.FailUploadEvery))
+	s.loseAlways.Store(t.LoseNotifications)
+}
+
+// stateIDs numbers the states of an operator.
+func (s *shared) stateIDs(vertex, operator string) *lsm.StateIDs {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := vertex + "\x00" + operator
+	if s.ids[name] == nil {
+		s.ids[name] = lsm.NewStateIDs()
+	}
+	return s.ids[name]
+}
+
+// lost tells, once for each checkpoint, whether its notification is lost.
+func (s *shared) lost() bool { return s.loseNext.Swap(false) || s.loseAlways.Load() }
+
+// ErrInjected is how an upload fails that was told to.
+var ErrInjected = errors.New("the upload failed, as it was told to")
+
+// upload counts what is stored of keyed state, and fails when it is its turn.
+func (s *shared) upload() error {
+	every := s.failEvery.Load()
+	if n := s.stored.Add(1); every > 0 && n%every == 0 {
+		return ErrInjected
+	}
+	return nil
+}
+
+// faulty fails the uploads that are to fail.
+type faulty struct {
+	checkpoint.SharedFiles
+	s *shared
+}
+
+func (f faulty) Put(ctx context.Context, r io.Reader) (checkpoint.SharedHandle, error) {
+	if err := f.s.upload(); err != nil {
+		return checkpoint.SharedHandle{}, err
+	}
+	return f.SharedFiles.Put(ctx, r)
+}
+
+// faultyStream fails likewise.
+func (s *shared) faultyStream(write func(io.Writer) ([]checkpoint.KeyGroupOffset, error)) func(io.Writer) ([]checkpoint.KeyGroupOffset, error) {
+	return func(w io.Writer) ([]checkpoint.KeyGroupOffset, error) {
+		if err := s.upload(); err != nil {
+			return nil, err
+		}
+		return write(w)
+	}
+}
+
+// Savepoint takes a savepoint, in the format that every backend restores, and returns its path when it is complete.
+func (j *Job) Savepoint() (path string, err error) {
+	j.mu.Lock()
+	c, state := j.checkpoints, j.state
+	j.mu.Unlock()
+	switch {
+	case state.Ended():
+		return "", errEnded
+	case state == Restarting:
+		return "", errRestarting
+	}
+	return c.savepoint()
+}
+
+// owns tells whether a checkpoint is the job's own, and not one that it was started from.
+func (j *Job) owns(c *checkpoint.Completed) bool {
+	return c != nil && slices.ContainsFunc(j.past.Retained, func(r *checkpoint.Completed) bool { return r.ID == c.ID })
+}
+
+// FailNextCheckpoint has the next state that is stored for a checkpoint fail.
+func (j *Job) FailNextCheckpoint() { j.shared.failNext.Store(true) }
+
+// LoseNextNotification keeps the completion of the next checkpoint from the tasks.
+func (j *Job) LoseNextNotification() { j.shared.loseNext.Store(true) }
+
+// stateFolder is the local folder of an attempt, made when the first task asks for it.
+type stateFolder struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func (f *stateFolder) make() (string, error) {
+	f.once.Do(func() {
+		if f.dir, f.err = os.MkdirTemp("", "weir-state-"); f.err != nil {
+			f.err = fmt.Errorf("local folder of keyed state: %w", f.err)
+		}
+	})
+	return f.dir, f.err
+}
+
+func (f *stateFolder) remove(log logger) {
+	if f.dir == "" {
+		return
+	}
+	if err := os.RemoveAll(f.dir); err != nil {
+		log.Warn("removing the local folder of keyed state", "dir", f.dir, "err", err)
+	}
+}
+
+// stateMemory is the budget of one task manager, divided when the first task asks for it.
+type stateMemory struct {
+	once   sync.Once
+	memory *lsm.Memory
+	err    error
+}
+
+func (m *stateMemory) make(budget int64, dbs int) (*lsm.Memory, error) {
+	m.once.Do(func() { m.memory, m.err = lsm.NewMemory(budget, dbs) })
+	return m.memory, m.err
+}
+
+func (m *stateMemory) close() {
+	if m.memory != nil {
+		m.memory.Close()
+	}
+}
+
+// stateEnv is what the keyed state of a task needs of where it runs.
+func (a *attempt) stateEnv(tm *taskManager, v *Vertex, sub int) *task.StateEnv {
+	e := &task.StateEnv{
+		Dir: func(operator string) (string, error) {
+			base, err := a.folder.make()
+			return filepath.Join(base, url.QueryEscape(fmt.Sprintf("%s-%d-%s", v.ID, sub, operator))), err
+		},
+		Memory: func() (*lsm.Memory, error) {
+			return tm.state.make(a.settings.MemoryBudgetBytes, max(1, a.operatorsOn(tm)))
+		},
+		StateIDs: func(operator string) *lsm.StateIDs { return a.shared.stateIDs(v.ID, operator) },
+	}
+	if a.restored != nil {
+		e.Files, e.Claimed = a.restoredFiles(), a.claimed
+	}
+	return e
+}
+
+// operatorsOn is how many operators, and so at most how many stores, a task manager has.
+func (a *attempt) operatorsOn(tm *taskManager) int {
+	n := 0
+	for i := range a.graph.Vertices {
+		v := &a.graph.Vertices[i]
+		for sub := range a.sizes[v.ID].parallelism {
+			if a.taskManagerOf(v, sub) == tm {
+				n += len(v.Operators)
+			}
+		}
+	}
+	return n
+}
+
+// restoredFiles are those that the restored checkpoint shares with others.
+func (a *attempt) restoredFiles() checkpoint.SharedFiles {
+	if _, memory := a.shared.files.(*checkpoint.MemoryShared); memory || a.claimed {
+		return a.shared.files
+	}
+	return checkpoint.SharedOf(a.restored.Path)
+}
+
+// checkFiles sees that the files that a vertex's state refers to are there, before any task starts.
+func (a *attempt) checkFiles(vertex string, dealt *checkpoint.Assignment) error {
+	checker, ok := a.restoredFiles().(interface {
+		Check(checkpoint.SharedHandle) error
+	})
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, s := range dealt.Subtasks {
+		for _, h := range s.SharedFiles() {
+			if seen[h.File] {
+				continue
+			}
+			seen[h.File] = true
+			if err := checker.Check(h); err != nil {
+				return fmt.Errorf("checkpoint %d: state of vertex %q: %w", a.restored.ID, vertex, err)
+			}
+		}
+	}
+	return nil
+}

@@ -21,3 +21,27 @@ type plainCounters struct {
 	bytesInLocal, bytesInRemote     int64
 	buffersInLocal, buffersInRemote int64
 }
+
+// publishIfAsked stores the counters when someone wants to read them.
+func (t *Task) publishIfAsked() {
+	if t.Mailbox.publish.Swap(false) {
+		t.Publish()
+	}
+}
+
+// Publish stores the task's own counters where others read them. Only the task's goroutine may call it.
+func (t *Task) Publish() {
+	c := &t.Counters
+	c.RecordsIn.Store(t.plain.recordsIn)
+	c.RecordsEmitted.Store(t.plain.recordsEmitted)
+	c.BytesInLocal.Store(t.plain.bytesInLocal)
+	c.BytesInRemote.Store(t.plain.bytesInRemote)
+	c.BuffersInLocal.Store(t.plain.buffersInLocal)
+	c.BuffersInRemote.Store(t.plain.buffersInRemote)
+	if t.Writer != nil {
+		w := t.Writer.Counters()
+		c.RecordsOut.Store(w.Records)
+		c.BytesOut.Store(w.Bytes)
+		c.BuffersOut.Store(w.Buffers)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	"weir/engine/checkpoint"
 	"weir/engine/keygroup"
+	"weir/engine/metric"
 	"weir/engine/serde"
 )
 
@@ -79,3 +80,11 @@ type (
 		New  func() Operator
 	}
 )
+
+// StateReporter is implemented by operators that keep keyed state.
+type StateReporter interface {
+	// State tells about the state of this subtask.
+	State() metric.State
+	// Counts is a copy of the counts by key, or nil if there are too many to list.
+	Counts() map[string]int64
+}

@@ -79,7 +79,7 @@ func (t *Task) processRecovered() (got outcome, done bool, err error) {
 			t.buffer = b
 			t.current = rc.at[channel]
 			t.current.SetBuffer(b.Bytes)
-			t.publish()
+			t.Publish()
 			continue
 		}
 		err = t.recoveryEvent(b, channel)

@@ -118,7 +118,7 @@ export class Checkpoints {
       const name = mark.lastElementChild as HTMLElement;
       prop(mark.firstElementChild as HTMLElement, "--l", x.toFixed(2));
       prop(name, "--l", x.toFixed(2));
-      cls(name, x < 12 ? "pin-name right" : "pin-name");
+      cls(name, x < 22 ? "pin-name right" : "pin-name");
       // Names of pins that stand too close would cover each other; the last one is the one that was just turned.
       const next = seen[i + 1];
       name.hidden = next !== undefined && next.atMs - c.atMs < span * 0.8;

@@ -373,8 +373,9 @@ func TestSlowWireInJob(t *testing.T) {
 			}
 			return float64(bytes) / 10
 		}
-		// Two connections, each with a rate of its own; frames have 47 bytes beside what counts.
-		if got := measure(); got < 170_000 || got > 200_000 {
+		// Two connections, each with a rate of its own; frames have 47 bytes beside what counts. A window may begin or end
+		// inside a buffer of 32 KiB on each: 6,554 bytes/s of its 10 s.
+		if got := measure(); got < 170_000 || got > 207_000 {
 			t.Errorf("%.0f bytes/s over two wires of 100,000", got)
 		}
 		s.WireBytesPerSecond = 500_000

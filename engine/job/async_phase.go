@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/engine/checkpoint"
+	"weir/engine/network"
 	"weir/engine/state"
 	"weir/engine/task"
 )
@@ -34,8 +35,12 @@ func (c *checkpoints) write(ack checkpoint.Ack, s *checkpoint.TaskState, keyed [
 		}
 		ack.AsyncNs = int64(time.Since(began))
 		if err != nil {
+			why := checkpoint.WriteFailed
+			if errors.Is(err, network.ErrReleased) {
+				why = checkpoint.TaskClosing // the attempt is ending, for a reason of its own
+			}
 			c.post(func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
-				return core.Decline(ack.Checkpoint, ack.Task, checkpoint.WriteFailed, err, now)
+				return core.Decline(ack.Checkpoint, ack.Task, why, err, now)
 			})
 			return
 		}

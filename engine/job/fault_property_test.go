@@ -10,18 +10,23 @@ import (
 	"time"
 
 	"weir/engine/job"
+	"weir/engine/metric"
 	"weir/engine/network"
 	"weir/engine/task"
 )
 
-var faultSeed = flag.Uint64("faultseed", 0, "run TestRandomFaults with this seed alone")
+var (
+	faultSeed  = flag.Uint64("faultseed", 0, "run TestRandomFaults with this seed alone")
+	faultSeeds = flag.Uint64("faultseeds", 60, "how many seeds TestRandomFaults runs")
+)
 
-// TestRandomFaults puts random faults on a random job at random times: whatever the transport, the parallelism, the
-// number of task managers, the flow control, the wire's rate and the exchange, it ends with every record counted once.
+// TestRandomFaults puts random faults on a random job at random times, the first of them behind a completed checkpoint:
+// whatever the checkpoint mode, the transport, the parallelism, the number of task managers, the flow control, the wire's
+// rate and the exchange, it is restored from a checkpoint and ends with every record counted once.
 //
 //	go test ./engine/job -run TestRandomFaults -faultseed N
 func TestRandomFaults(t *testing.T) {
-	first, last := uint64(1), uint64(60)
+	first, last := uint64(1), *faultSeeds
 	if *faultSeed != 0 {
 		first, last = *faultSeed, *faultSeed
 	}
@@ -42,20 +47,25 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 	s := task.Defaults()
 	n := int64(5000 + r.IntN(10000))
 	s.Transport, s.Rate, s.Keys, s.RecordBytes = transport, 10000, int64(1+r.IntN(80)), pick(0, 20, 300)
-	s.Parallelism, s.TaskManagers = 1+r.IntN(3), 2+r.IntN(2)
+	s.Parallelism, s.TaskManagers = 1+r.IntN(4), 2+r.IntN(2)
 	s.CheckpointIntervalMs, s.CheckpointStorage = pick(30, 100, 300), []string{"file", "memory"}[r.IntN(2)]
 	s.BufferTimeoutMs, s.Debloat = pick(0, 5, 50), r.IntN(2) == 0
 	s.SegmentBytes, s.NetworkMemoryBytes = pick(512, 4096, 32<<10), 8<<20
 	s.FlowControl = []string{"credit", "credit", "tcp"}[r.IntN(3)]
 	s.WireBytesPerSecond = int64(pick(0, 0, 300_000))
 	s.RestartDelayMs = pick(0, 20, 200)
+	s.CheckpointMode = []string{"aligned", "unaligned", "unaligned"}[r.IntN(3)]
+	s.AlignedTimeoutMs = pick(0, 0, 5, 40)
 	g := counting(n)
 	if r.IntN(2) == 0 {
 		g = relayed(n, []job.Exchange{job.Rebalance, job.Rescale, job.Hash}[r.IntN(3)], 1+r.IntN(3), 1+r.IntN(3))
 	}
-	describe := fmt.Sprintf("seed %d: %s, parallelism %d, %d task managers, %s, segments %d, interval %d ms, wire %d, %d vertices",
-		seed, transport, s.Parallelism, s.TaskManagers, s.FlowControl, s.SegmentBytes, s.CheckpointIntervalMs, s.WireBytesPerSecond, len(g.Vertices))
+	describe := fmt.Sprintf("seed %d: %s, %s %d ms, parallelism %d, %d task managers, %s, segments %d, interval %d ms, wire %d, %d vertices",
+		seed, transport, s.CheckpointMode, s.AlignedTimeoutMs, s.Parallelism, s.TaskManagers, s.FlowControl, s.SegmentBytes, s.CheckpointIntervalMs, s.WireBytesPerSecond, len(g.Vertices))
 	j := start(t, g, s, job.Options{})
+	until(t, j, "behind a checkpoint, or at its end", func(s *metric.Snapshot) bool {
+		return s.State == "FINISHED" || s.CheckpointCounts != nil && s.CheckpointCounts.Completed > 0
+	})
 	hit := 0
 	for range 1 + r.IntN(3) {
 		time.Sleep(time.Duration(r.IntN(400)) * time.Millisecond)
@@ -78,6 +88,9 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 	equalCounts(t, describe, j, countsOf(n, s.Keys))
 	if snap.Restarts > hit {
 		t.Errorf("%s: %d restarts after %d faults", describe, snap.Restarts, hit)
+	}
+	if snap.Restarts > 0 && snap.RestoredCheckpointID < 1 {
+		t.Errorf("%s: %d restarts, but not from a checkpoint", describe, snap.Restarts)
 	}
 	if snap.Restarts > 0 && !strings.Contains(snap.Failure, "the connection from tm ") {
 		t.Errorf("%s: the failure does not name a connection: %s", describe, snap.Failure)

@@ -372,7 +372,7 @@ func (v *View) failure() error {
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
 	if v.s.released {
-		return errReleased
+		return ErrReleased
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.released {
-		return p, false, errReleased
+		return p, false, ErrReleased
 	}
 	if s.blocked && s.priority == 0 {
 		return p, false, nil
@@ -297,7 +297,7 @@ func (s *Subpartition) release() {
 	}
 	s.backlog, s.priority = 0, 0
 	if s.waiting != nil {
-		s.waiting.state.Fail(errReleased)
+		s.waiting.state.Fail(ErrReleased)
 		s.waiting = nil
 	}
 	v := s.view
@@ -353,8 +353,8 @@ func (s *Subpartition) stats() SubpartitionStats {
 	return st
 }
 
-// errReleased is what reading a released subpartition gives.
-var errReleased = errors.New("network: the subpartition was released by its producer")
+// ErrReleased is what reading a released subpartition gives, and what data in flight is lost with that was still in it.
+var ErrReleased = errors.New("network: the subpartition was released by its producer")
 
 // View is the read side of a subpartition (Flink's PipelinedSubpartitionView). One reader has it.
 type View struct {
@@ -367,7 +367,7 @@ func (s *Subpartition) createView(l AvailabilityListener) (*View, error) {
 	s.mu.Lock()
 	if s.released {
 		s.mu.Unlock()
-		return nil, errReleased
+		return nil, ErrReleased
 	}
 	if s.view != nil {
 		s.mu.Unlock()

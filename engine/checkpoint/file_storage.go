@@ -121,19 +121,10 @@ func (s *FileStorage) Complete(c *Completed) error {
 	if err := s.mine.complete(c.ID); err != nil {
 		return err
 	}
-	err := s.complete(c)
-	if err != nil {
-		s.mine.discard(c.ID)
-	}
-	alive, last := s.mine.leave(c.ID)
-	if last {
-		s.remove(c.ID)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("checkpoint %d: %s: %w", c.ID, MetadataName, err)
-	case !alive:
-		return fmt.Errorf("checkpoint %d: %w", c.ID, ErrNotOpen)
+	// What cannot be removed now is doomed: a later call tries again.
+	remove := func(id int64) { _ = s.remove(id) }
+	if err := s.mine.completed(c.ID, s.complete(c), remove); err != nil {
+		return err
 	}
 	c.Path = s.folder(c.ID)
 	c.open = fileOpener(s.fs, c.Path)

@@ -85,18 +85,8 @@ func (s *MemoryStorage) Complete(c *Completed) error {
 	m := s.m[c.ID]
 	m.metadata = b
 	s.mu.Unlock()
-	if err != nil {
-		s.mine.discard(c.ID)
-	}
-	alive, last := s.mine.leave(c.ID)
-	if last {
-		s.remove(c.ID)
-	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("checkpoint %d: %s: %w", c.ID, MetadataName, err)
-	case !alive:
-		return fmt.Errorf("checkpoint %d: %w", c.ID, ErrNotOpen)
+	if err := s.mine.completed(c.ID, err, s.remove); err != nil {
+		return err
 	}
 	c.Path = memoryPrefix + strconv.FormatInt(c.ID, 10)
 	c.open = m.open

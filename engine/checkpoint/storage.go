@@ -124,6 +124,25 @@ func (a *attempts) complete(id int64) error {
 	return nil
 }
 
+// completed ends a completion that complete began; err is how it went. A checkpoint that failed, or was discarded
+// meanwhile, is removed and the error says so.
+func (a *attempts) completed(id int64, err error, remove func(id int64)) error {
+	if err != nil {
+		a.discard(id)
+	}
+	alive, last := a.leave(id)
+	if last {
+		remove(id)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("checkpoint %d: %s: %w", id, MetadataName, err)
+	case !alive:
+		return fmt.Errorf("checkpoint %d: %w", id, ErrNotOpen)
+	}
+	return nil
+}
+
 // doomed lists the checkpoints that were discarded and could not be removed.
 func (a *attempts) doomed() []int64 {
 	a.mu.Lock()

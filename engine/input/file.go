@@ -203,11 +203,7 @@ func (f *File) inspectNDJSON(n *ndjsonRows) error {
 			if !ok {
 				break
 			}
-			name := m.name
-			if m.escaped {
-				n.scratch = unescape(n.scratch[:0], name)
-				name = n.scratch
-			}
+			name := n.memberName(&m)
 			i, known := columns[string(name)]
 			if !known {
 				if len(name) > MaxName {

@@ -34,6 +34,15 @@ func (n *ndjsonRows) begin() error {
 	}
 }
 
+// memberName is the name of a member, without escapes. It lives until the next call.
+func (n *ndjsonRows) memberName(m *member) []byte {
+	if !m.escaped {
+		return m.name
+	}
+	n.scratch = unescape(n.scratch[:0], m.name)
+	return n.scratch
+}
+
 // next reads a row and its key, the value of the named member.
 func (n *ndjsonRows) next(column string) error {
 	if err := n.begin(); err != nil {
@@ -48,12 +57,7 @@ func (n *ndjsonRows) next(column string) error {
 		if !ok {
 			break
 		}
-		name := m.name
-		if m.escaped {
-			n.scratch = unescape(n.scratch[:0], name)
-			name = n.scratch
-		}
-		if string(name) != column {
+		if string(n.memberName(&m)) != column {
 			continue
 		}
 		if found.value != nil {

@@ -15,6 +15,18 @@ type RestoreCounter struct {
 	in, out map[string]int64
 }
 
+// Restored adds keys of a state that came another way than by ReadGroups.
+func (c *RestoreCounter) Restored(state string, keys int64) {
+	c.make()
+	c.in[state] += keys
+}
+
+func (c *RestoreCounter) make() {
+	if c.in == nil {
+		c.in, c.out = map[string]int64{}, map[string]int64{}
+	}
+}
+
 // Figures are RestoredKeys and KeysOutOfRange: those of the state with the most.
 func (c *RestoreCounter) Figures() (restored, outOfRange int64) {
 	for _, n := range c.in {
@@ -31,9 +43,7 @@ func (c *RestoreCounter) Figures() (restored, outOfRange int64) {
 // in a key group that it does not hash to, and bytes that no writer wrote, are errors that name the key group.
 func ReadGroups(ctx *KeyContext, groups []checkpoint.KeyGroupState, count *RestoreCounter,
 	begin func(group int, m Meta) error, entry func(r *CanonicalReader, group int, hash int32) error, end func(r *CanonicalReader, group int) error) error {
-	if count.in == nil {
-		count.in, count.out = map[string]int64{}, map[string]int64{}
-	}
+	count.make()
 	for _, g := range groups {
 		if err := readGroup(ctx, g, count, begin, entry, end); err != nil {
 			return fmt.Errorf("key group %d: %w", g.KeyGroup, err)

@@ -33,7 +33,6 @@ type Backend struct {
 	unopened map[string]*store // restored, not asked for yet
 	uploads  *uploads
 	count    state.RestoreCounter
-	restored int64 // keys that came with files
 	path     RestorePath
 	dropped  int64
 	expired  int64 // dropped by RewriteExpired
@@ -235,7 +234,7 @@ func (w *batchWriter) finish() error {
 // Stats are the figures of the state.
 func (b *Backend) Stats() state.Stats {
 	restored, out := b.count.Figures()
-	s := state.Stats{RestoredKeys: restored + b.restored, KeysOutOfRange: out, DroppedExpired: b.dropped + b.expired}
+	s := state.Stats{RestoredKeys: restored, KeysOutOfRange: out, DroppedExpired: b.dropped + b.expired}
 	for _, st := range b.all() {
 		t := st.total()
 		s.Keys = max(s.Keys, t.keys)

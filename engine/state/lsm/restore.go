@@ -322,7 +322,6 @@ func (r *restore) copy(i int, p *pebble.DB) error {
 func (r *restore) states(b *Backend) error {
 	for i, m := range r.metas {
 		taken := r.path.Sources[i].Taken
-		var keys int64
 		for _, stored := range m.states {
 			s, err := b.restoring(stored.meta)
 			if err != nil {
@@ -338,9 +337,8 @@ func (r *restore) states(b *Backend) error {
 					n += c.keys
 				}
 			}
-			keys = max(keys, n)
+			b.count.Restored(stored.meta.Name, n)
 		}
-		b.restored += keys
 		counted := b.count
 		b.count = state.RestoreCounter{} // timers are no keys
 		var timers []checkpoint.KeyGroupState

@@ -15,7 +15,7 @@ import "fmt"
 // Point is a place in the engine that can be watched or armed.
 type Point uint8
 
-// The tracepoints of the network stack, in the order of a record's way.
+// The tracepoints: those of the network stack in the order of a record's way, then those of state.
 const (
 	RecordEmitted         Point = iota // a record was written into its subpartition
 	SubpartitionFull                   // a subpartition holds its most buffers, so its pool turns unavailable
@@ -27,12 +27,28 @@ const (
 	CreditAnnounced                    // unannounced credit rose from 0 to n, so that a message goes out
 	CreditAdded                        // the sender took the credit
 	Debloated                          // the debloater announced a size
+
+	// Of keyed state and its checkpoints.
+	BackendLoaded      // a task made its state backend
+	StateCreated       // an operator asked for a state that was not there yet
+	KeyGroupComputed   // the key of the record was set, its key group with it
+	CompositeKeyBuilt  // the bytes under which the LSM store keeps a value
+	ValueRead          // the LSM store was asked for a value
+	EntryCopied        // the heap copied an entry because a snapshot needs the old one
+	NativeCheckpoint   // the LSM store made a checkpoint of its files, by hard links
+	SSTReused          // a checkpoint refers to a file that a completed one has
+	SSTUploaded        // a checkpoint stored a file, or took it inline
+	SharedFileDeleted  // the last reference to a shared file went
+	HandlesIntersected // a new subtask was given its part of an old one's handle
+	Clipped            // key groups outside the range were cut off restored files
 	numPoints
 )
 
 var pointNames = [numPoints]string{
 	"recordEmitted", "subpartitionFull", "softBackpressureBegan", "flush", "readerPolled", "onlyEventMayPass",
 	"bufferReceived", "creditAnnounced", "creditAdded", "debloated",
+	"backendLoaded", "stateCreated", "keyGroupComputed", "compositeKeyBuilt", "valueRead", "entryCopied",
+	"nativeCheckpoint", "sstReused", "sstUploaded", "sharedFileDeleted", "handlesIntersected", "clipped",
 }
 
 // allPoints has the bit of each point.

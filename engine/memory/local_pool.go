@@ -40,6 +40,8 @@ type LocalPool struct {
 	whenAvailable   chan struct{} // closed when the pool turns available; nil while nobody waits
 	onAvailable     func()
 	onLimit         func(subpartition int)
+	core            PoolCore // decides in place of the pool; nil else
+	coreErr         error    // what it decided that cannot be done
 	_               [128]byte
 }
 
@@ -145,6 +147,15 @@ func (p *LocalPool) globalAvailable() {
 	var t todo
 	p.mu.Lock()
 	p.waitsForGlobal = false
+	if p.core != nil {
+		if !p.destroyed {
+			p.core.GlobalAvailable(p.global.segments.available())
+			p.follow(&t)
+		}
+		p.mu.Unlock()
+		t.run()
+		return
+	}
 	// An available pool leaves the segment to others.
 	if !p.destroyed && !p.available.Load() {
 		p.update(&t)
@@ -170,6 +181,13 @@ func (p *LocalPool) resize(n int) todo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.size = min(n, p.max)
+	if p.core != nil {
+		if !p.destroyed {
+			p.core.SetSize(n, p.global.segments.available())
+			p.follow(&t)
+		}
+		return t
+	}
 	p.returnExcess(&t)
 	// A destroyed pool fetches nothing: the segment would never go back.
 	if !p.destroyed {
@@ -204,6 +222,9 @@ func (p *LocalPool) SetMaxOverdraft(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.maxOverdraft = max(n, 0)
+	if p.core != nil {
+		p.core.SetMaxOverdraft(p.maxOverdraft)
+	}
 }
 
 // SetMaxBuffersPerSubpartition sets how many segments a subpartition may hold before the pool turns unavailable.

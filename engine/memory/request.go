@@ -44,7 +44,19 @@ func (p *LocalPool) request(subpartition int, wait bool) (*Segment, <-chan struc
 		return nil, nil, destroyedError("Buffer pool")
 	}
 	var s *Segment
-	if len(p.ready) > 0 {
+	if p.core != nil {
+		s = p.requestByCore(subpartition, &t)
+		if p.coreErr != nil {
+			err := p.coreErr
+			p.mu.Unlock()
+			if s != nil {
+				s.lend(p, -1)
+				s.Release()
+			}
+			t.run()
+			return nil, nil, err
+		}
+	} else if len(p.ready) > 0 {
 		s = p.popReady()
 	} else if p.requested >= p.size && p.requested-p.size < p.maxOverdraft {
 		// Overdraft, only once the whole size is taken.
@@ -58,6 +70,7 @@ func (p *LocalPool) request(subpartition int, wait bool) (*Segment, <-chan struc
 			ch = p.whenAvailableLocked()
 		}
 		p.mu.Unlock()
+		t.run()
 		return nil, ch, nil
 	}
 	var limit func(int)
@@ -68,7 +81,9 @@ func (p *LocalPool) request(subpartition int, wait bool) (*Segment, <-chan struc
 			limit = p.onLimit
 		}
 	}
-	p.update(&t)
+	if p.core == nil {
+		p.update(&t)
+	}
 	p.mu.Unlock()
 	s.lend(p, subpartition)
 	if limit != nil {
@@ -82,6 +97,7 @@ func (p *LocalPool) request(subpartition int, wait bool) (*Segment, <-chan struc
 // listener that has waited longest, else to the ready ones.
 func (p *LocalPool) Recycle(s *Segment) {
 	subpartition := int(s.subpartition)
+	counted := subpartition
 	s.subpartition = -1
 	for {
 		s.markReturned()
@@ -96,6 +112,8 @@ func (p *LocalPool) Recycle(s *Segment) {
 		}
 		var l Listener
 		switch {
+		case p.core != nil && !p.destroyed:
+			p.recycleByCore(s, counted, &t)
 		case p.destroyed || p.requested > p.size:
 			p.giveBack(s, &t)
 		case len(p.listeners) > 0:
@@ -103,7 +121,7 @@ func (p *LocalPool) Recycle(s *Segment) {
 		default:
 			p.ready = append(p.ready, s)
 		}
-		if !p.destroyed {
+		if !p.destroyed && p.core == nil {
 			p.updateAvailable(&t)
 		}
 		p.mu.Unlock()

@@ -16,6 +16,7 @@ type BufferManager struct {
 	channel *RemoteChannel
 	pool    *memory.LocalPool
 	global  *memory.GlobalPool
+	core    CreditReceiver // keeps the numbers in place of this; nil else
 
 	mu        sync.Mutex
 	exclusive []*memory.Segment
@@ -56,6 +57,9 @@ func (m *BufferManager) requestExclusive(ctx context.Context, n int) error {
 func (m *BufferManager) take() *memory.Segment {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.core != nil {
+		return m.takeByCore()
+	}
 	// One fewer is needed, so that the channel does not ask for more than the producer has.
 	m.required--
 	if n := len(m.floating); n > 0 {
@@ -98,6 +102,10 @@ func (m *BufferManager) request(required int) int {
 		return 0
 	}
 	m.required = required
+	if m.core != nil {
+		m.core.Backlog(required - m.channel.o.ExclusiveBuffers)
+		return m.fillByCore()
+	}
 	return m.fill()
 }
 
@@ -130,6 +138,15 @@ func (m *BufferManager) Recycle(s *memory.Segment) {
 	}
 	s.Reset()
 	s.Retain()
+	if m.core != nil {
+		surplus, credit := m.recycleByCore(s)
+		m.mu.Unlock()
+		if surplus != nil {
+			surplus.Release()
+		}
+		m.channel.buffersAdded(credit, m.channel.o.Thread)
+		return
+	}
 	m.exclusive = append(m.exclusive, s)
 	var surplus *memory.Segment
 	if n := len(m.floating); n > 0 && n+len(m.exclusive) > m.required {
@@ -149,6 +166,12 @@ func (m *BufferManager) Recycle(s *memory.Segment) {
 func (m *BufferManager) BufferAvailable(s *memory.Segment) bool {
 	m.mu.Lock()
 	m.waiting = false
+	if m.core != nil && !m.released {
+		kept, credit := m.offeredToCore(s)
+		m.mu.Unlock()
+		m.channel.buffersAdded(credit, m.channel.o.Thread)
+		return kept
+	}
 	if m.released || len(m.exclusive)+len(m.floating) >= m.required {
 		m.mu.Unlock()
 		return false

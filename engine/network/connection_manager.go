@@ -26,6 +26,8 @@ type ConnectionOptions struct {
 	NoCredit bool
 	// Frames keeps the frames of these connections, if there is one and it is on.
 	Frames *FrameTap
+	// SenderCore makes what keeps a reader's credit in place of it; nil leaves the readers' own.
+	SenderCore func(credit int) CreditSender
 }
 
 // defaultRequestTimeout is taskmanager.network.partition-request-timeout.

@@ -8,10 +8,13 @@ import (
 	"weir/engine/memory"
 )
 
-// Gate is what a task reads one input from: a queue of the channels that have data, those with a priority event first
-// (Flink's SingleInputGate). Producers and the connection's reader enqueue; only the consuming task polls.
+// Gate is what a task reads its input from: a queue of the channels that have data, those with a priority event first
+// (Flink's SingleInputGate). A task with several inputs has one Gate too, with the channels of all of them behind one
+// another and a pool for each input (Flink's UnionInputGate). Producers and the connection's reader enqueue; only the
+// consuming task polls.
 type Gate struct {
-	pool     *memory.LocalPool // floating buffers of the remote channels
+	pool     *memory.LocalPool   // floating buffers of the remote channels of the first input
+	others   []*memory.LocalPool // of the other inputs
 	wake     func()
 	urge     func() // a priority event came
 	channels []InputChannel
@@ -55,8 +58,11 @@ func (g *Gate) Channel(i int) InputChannel {
 // Channels is their number.
 func (g *Gate) Channels() int { return len(g.channels) }
 
-// Pool is the pool of the gate's floating buffers.
+// Pool is the pool of the gate's floating buffers, of its first input if it has several.
 func (g *Gate) Pool() *memory.LocalPool { return g.pool }
+
+// AddPool gives the gate the pool of a further input, to be destroyed with it.
+func (g *Gate) AddPool(p *memory.LocalPool) { g.others = append(g.others, p) }
 
 // NotifyNonEmpty queues a channel that has data, once.
 func (g *Gate) NotifyNonEmpty(channel int) {
@@ -209,7 +215,7 @@ func (g *Gate) AnnounceBufferSize(n int) error {
 	return nil
 }
 
-// Release lets go of all channels and destroys the pool.
+// Release lets go of all channels and destroys the pools.
 func (g *Gate) Release() {
 	for _, c := range g.channels {
 		if c != nil {
@@ -218,5 +224,8 @@ func (g *Gate) Release() {
 	}
 	if g.pool != nil {
 		g.pool.Destroy()
+	}
+	for _, p := range g.others {
+		p.Destroy()
 	}
 }

@@ -141,7 +141,12 @@ func (w *RecordWriter) collectSplit(r *serde.Record, sub int, b *openBuffer) err
 		w.scratch = make([]byte, need)
 	}
 	n := serde.PutRecord(w.scratch[:cap(w.scratch)], w.schema, r)
-	rest := w.scratch[:n]
+	return w.spill(w.scratch[:n], sub, b)
+}
+
+// spill writes the bytes of an element over as many buffers as it takes.
+func (w *RecordWriter) spill(rest []byte, sub int, b *openBuffer) error {
+	n := len(rest)
 	w.counters.Bytes += int64(n)
 	if b.seg == nil {
 		if err := w.request(sub, b); err != nil {

@@ -32,8 +32,9 @@ type producerLink interface {
 
 // RemoteChannelOptions describes one remote input channel.
 type RemoteChannelOptions struct {
-	Index int   // place in the gate
-	Gate  *Gate // its Pool has the floating buffers
+	Index int // place in the gate
+	Gate  *Gate
+	Pool  *memory.LocalPool // has the floating buffers; nil is the gate's
 	// Global gives the exclusive buffers; ExclusiveBuffers of them are the initial credit, 0 is allowed.
 	Global           *memory.GlobalPool
 	ExclusiveBuffers int
@@ -50,6 +51,9 @@ type RemoteChannelOptions struct {
 	RequestMaxBackoffMs int
 	Tracer              *trace.Tracer
 	Thread              string // the consuming task's name in the trace
+	// Announcer and Receiver take over these decisions; nil leaves the channel's own.
+	Announcer Announcer
+	Receiver  CreditReceiver
 }
 
 // RemoteChannel receives a subpartition of another task manager under credit-based flow control (Flink's
@@ -72,6 +76,7 @@ type RemoteChannel struct {
 
 	released    atomic.Bool
 	unannounced atomic.Int32
+	announcing  sync.Mutex // around an Announcer
 	counters    channelCounters
 }
 
@@ -90,7 +95,10 @@ type channelCounters struct {
 // NewRemoteChannel makes a channel; Setup gives it its buffers, and Request opens the way to the producer.
 func NewRemoteChannel(o RemoteChannelOptions) *RemoteChannel {
 	c := &RemoteChannel{o: o, id: newChannelID(), lastBarrier: noBarrier, persist: newPersister()}
-	c.buffers = BufferManager{channel: c, pool: o.Gate.Pool(), global: o.Global}
+	if o.Pool == nil {
+		o.Pool = o.Gate.Pool()
+	}
+	c.buffers = BufferManager{channel: c, pool: o.Pool, global: o.Global, core: o.Receiver}
 	return c
 }
 
@@ -220,7 +228,7 @@ func (c *RemoteChannel) Release() {
 // buffersAdded counts new free buffers as credit to be announced. Only the step from 0 sends a message; what comes
 // until it is written goes with it. thread names the calling goroutine in the trace.
 func (c *RemoteChannel) buffersAdded(n int, thread string) {
-	if n <= 0 || c.unannounced.Add(int32(n)) != int32(n) {
+	if n <= 0 || !c.freed(n) {
 		return
 	}
 	l, err := c.client()
@@ -231,7 +239,7 @@ func (c *RemoteChannel) buffersAdded(n int, thread string) {
 		return
 	}
 	if t := c.o.Tracer; t.On(trace.CreditAnnounced) {
-		t.Hit(trace.CreditAnnounced, thread, trace.Int("channel", c.o.Index), trace.Int("credit", n))
+		t.Hit(trace.CreditAnnounced, thread, trace.Str("to", c.o.Thread), trace.Int("channel", c.o.Index), trace.Int("credit", n))
 	}
 	l.creditAvailable(c)
 }
@@ -241,7 +249,7 @@ func (c *RemoteChannel) takeCredit() int32 {
 	if c.released.Load() {
 		return 0
 	}
-	n := c.unannounced.Swap(0)
+	n := c.announced()
 	if n > 0 {
 		c.counters.sentAddCredit.Add(1)
 		c.counters.announcedCredit.Add(int64(n))
@@ -288,7 +296,7 @@ func (c *RemoteChannel) onBuffer(b Buffer, backlog int32, thread string) error {
 		return err
 	}
 	if t := c.o.Tracer; t.On(trace.BufferReceived) {
-		t.Hit(trace.BufferReceived, thread, trace.Int("channel", c.o.Index), trace.Int("seq", b.Seq), trace.Str("type", b.Type.String()),
+		t.Hit(trace.BufferReceived, thread, trace.Str("to", c.o.Thread), trace.Int("channel", c.o.Index), trace.Int("seq", b.Seq), trace.Str("type", b.Type.String()),
 			trace.Int("bytes", size), trace.Int("backlog", backlog))
 	}
 	if firstPriority {

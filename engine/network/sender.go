@@ -21,7 +21,8 @@ type Reader struct {
 	initialCredit int32
 	view          *View // nil while the partition is waited for
 	sink          readerSink
-	queued        bool // among the sender's available readers
+	core          CreditSender // keeps the credit in place of this; nil else
+	queued        bool         // among the sender's available readers
 	released      bool
 
 	_       [128]byte
@@ -78,6 +79,7 @@ type Sender struct {
 	thread   string
 	frames   *FrameTap
 	noCredit bool // whatever is available is sent (flowControl=tcp)
+	newCore  func(credit int) CreditSender
 
 	lost      error // why the connection broke: what the producers hear then
 	readers   map[ChannelID]*Reader
@@ -101,6 +103,9 @@ func (s *Sender) Request(partition PartitionID, req PartitionRequest) (r *Reader
 	}
 	r = &Reader{receiver: req.Receiver, partition: partition, subpartition: req.SubpartitionStart, initialCredit: req.Credit, sink: s.sink}
 	r.credit.Store(req.Credit)
+	if s.newCore != nil {
+		r.core = s.newCore(int(req.Credit))
+	}
 	s.readers[req.Receiver] = r
 	if req.SubpartitionEnd != req.SubpartitionStart {
 		s.fail(r, ErrorOther, fmt.Errorf("a range of subpartitions, %d to %d, was requested, expected one", req.SubpartitionStart, req.SubpartitionEnd))
@@ -168,6 +173,14 @@ func (s *Sender) enqueue(r *Reader) {
 	if r.queued || r.released || r.view == nil {
 		return
 	}
+	if r.core != nil {
+		if r.mayGoOn() {
+			s.register(r)
+		} else if err := r.view.failure(); err != nil {
+			s.fail(r, ErrorOther, err)
+		}
+		return
+	}
 	hasCredit := s.noCredit || r.credit.Load() > 0
 	if t := s.tracer; !hasCredit && t.On(trace.OnlyEventMayPass) {
 		t.Hit(trace.OnlyEventMayPass, s.thread, trace.Str("vertex", r.partition.Vertex), trace.Int("subtask", r.partition.Subtask), trace.Int("subpartition", r.subpartition))
@@ -213,6 +226,9 @@ func (s *Sender) AddCredit(id ChannelID, n int32) {
 	}
 	before := r.credit.Load()
 	r.credit.Store(before + n)
+	if r.core != nil {
+		r.core.AddCredit(int(n))
+	}
 	if s.frames.On() {
 		s.tapTook(r, MsgAddCredit, before)
 	}
@@ -336,7 +352,9 @@ func (s *Sender) Next(o *Outgoing) (ok bool) {
 			continue
 		}
 		credit := r.credit.Load()
-		if p.IsData() {
+		if r.core != nil {
+			s.sentByCore(r, &p)
+		} else if p.IsData() {
 			if !s.noCredit {
 				credit--
 			}
@@ -350,7 +368,7 @@ func (s *Sender) Next(o *Outgoing) (ok bool) {
 		} else {
 			r.events.Add(1)
 		}
-		if p.Next != serde.None && (s.noCredit || credit > 0 || p.Next != serde.DataBuffer) {
+		if r.core == nil && p.Next != serde.None && (s.noCredit || credit > 0 || p.Next != serde.DataBuffer) {
 			s.register(r)
 		}
 		if t := s.tracer; t.On(trace.ReaderPolled) {

@@ -57,7 +57,7 @@ type serverConn struct {
 func newServerConn(m *ConnectionManager, conn net.Conn, number int) *serverConn {
 	s := &serverConn{manager: m, conn: conn, parker: newParker(), timers: map[*Reader]*time.Timer{}}
 	s.sender = NewSender(m.o.Provider, s, m.o.Tracer, fmt.Sprintf("%s writes to consumer %d", m.o.Name, number))
-	s.sender.frames, s.sender.noCredit = m.o.Frames, m.o.NoCredit
+	s.sender.frames, s.sender.noCredit, s.sender.newCore = m.o.Frames, m.o.NoCredit, m.o.SenderCore
 	return s
 }
 

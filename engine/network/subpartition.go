@@ -31,6 +31,7 @@ func (e *entry) written() (n int, finished bool) {
 // The last data buffer may be unfinished: it can be read after a flush, or once it is finished.
 type Subpartition struct {
 	index int
+	core  *coreQueue // decides in place of the queue; nil else
 
 	mu       sync.Mutex
 	queue    entryQueue
@@ -93,11 +94,16 @@ func (s *Subpartition) addSegment(seg *memory.Segment) (size int, err error) {
 		seg.Release()
 		return 0, err
 	}
-	s.queue.pushBack(entry{seg: seg, typ: serde.DataBuffer})
 	s.totalBuffers++
-	s.backlog++
 	v := s.view
-	notify := v != nil && s.shouldNotify()
+	var notify bool
+	if s.core != nil {
+		notify = s.core.add(entry{seg: seg, typ: serde.DataBuffer}) && v != nil
+	} else {
+		s.queue.pushBack(entry{seg: seg, typ: serde.DataBuffer})
+		s.backlog++
+		notify = v != nil && s.shouldNotify()
+	}
 	size = s.bufferSize
 	s.mu.Unlock()
 	if notify {
@@ -122,7 +128,10 @@ func (s *Subpartition) addBarrier(event []byte, typ serde.DataType, finish bool,
 	e := entry{event: event, typ: typ}
 	v := s.view
 	prioritySeq := int32(-1)
-	if typ.HasPriority() {
+	told := false
+	if s.core != nil {
+		told = s.core.add(e)
+	} else if typ.HasPriority() {
 		s.queue.insert(s.priority, e)
 		s.priority++
 		if s.priority == 1 {
@@ -133,10 +142,10 @@ func (s *Subpartition) addBarrier(event []byte, typ serde.DataType, finish bool,
 	}
 	s.totalBuffers++
 	s.totalEvents++
-	if b != nil {
+	if b != nil && s.core == nil {
 		s.keepInFlight(typ, b)
 	}
-	notify := v != nil && (finish || s.shouldNotify())
+	notify := v != nil && (finish || told || s.core == nil && s.shouldNotify())
 	s.finished = s.finished || finish
 	s.mu.Unlock()
 	if v != nil && prioritySeq >= 0 {
@@ -167,6 +176,14 @@ func (s *Subpartition) finishedBuffers() int {
 // flush makes what is written so far readable.
 func (s *Subpartition) flush() {
 	s.mu.Lock()
+	if s.core != nil {
+		notify, v := s.core.flush(), s.view
+		s.mu.Unlock()
+		if notify && v != nil {
+			v.listener.DataAvailable()
+		}
+		return
+	}
 	if s.queue.len() == 0 || s.flushRequested.Load() {
 		s.mu.Unlock()
 		return
@@ -192,6 +209,13 @@ func (s *Subpartition) poll() (p Polled, ok bool, err error) {
 	defer s.mu.Unlock()
 	if s.released {
 		return p, false, ErrReleased
+	}
+	if s.core != nil {
+		if p, ok, err = s.core.poll(); ok {
+			p.Seq = s.seq
+			s.seq++
+		}
+		return p, ok, err
 	}
 	if s.blocked && s.priority == 0 {
 		return p, false, nil
@@ -295,6 +319,9 @@ func (s *Subpartition) release() {
 			segs = append(segs, e.seg)
 		}
 	}
+	if s.core != nil {
+		segs = s.core.release()
+	}
 	s.backlog, s.priority = 0, 0
 	if s.waiting != nil {
 		s.waiting.state.Fail(ErrReleased)
@@ -375,7 +402,7 @@ func (s *Subpartition) createView(l AvailabilityListener) (*View, error) {
 	}
 	v := &View{s: s, listener: l}
 	s.view = v
-	notify := s.available()
+	notify := s.core != nil && s.core.available(true) || s.core == nil && s.available()
 	s.mu.Unlock()
 	if notify {
 		l.DataAvailable()
@@ -392,6 +419,12 @@ func (v *View) Availability(hasCredit bool) (available bool, backlog int) {
 	s := v.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.core != nil {
+		if s.released {
+			return false, 0
+		}
+		return s.core.available(hasCredit), s.core.backlog()
+	}
 	if hasCredit {
 		available = s.available()
 	} else {
@@ -411,6 +444,10 @@ func (v *View) Queued() int {
 func (v *View) Resume() {
 	v.s.mu.Lock()
 	v.s.blocked = false
+	if q := v.s.core; q != nil {
+		q.blocked = false
+		q.core.Resume()
+	}
 	v.s.mu.Unlock()
 }
 

@@ -23,11 +23,16 @@ var Languages = []string{"en", "zh"}
 // StepIDs are the steps of a lesson, in order.
 var StepIDs = []string{"predict", "run", "observe", "explain"}
 
+// quizID is the id of the section behind the last step.
+const quizID = "quiz"
+
 // Lesson is the text of a lab in one language.
 type Lesson struct {
 	Title string
 	Intro template.HTML
 	Steps []LessonStep
+	// Quiz closes the last step.
+	Quiz []Question
 }
 
 // LessonStep is one of the four steps.
@@ -37,8 +42,8 @@ type LessonStep struct {
 	HTML  template.HTML
 	// Choices are the answers among which a learner commits to one; only the first step has them.
 	Choices []string
-	// Knobs and Evidence are the names that the text links to, in its order.
-	Knobs, Evidence []string
+	// Knobs, Evidence, tracepoints and exercises are the names that the text links to, in its order.
+	Knobs, Evidence, Points, Exercises []string
 }
 
 type lessonKey struct{ lab, lang string }
@@ -72,18 +77,21 @@ func (l *Lab) Lesson(lang string) (*Lesson, error) {
 	return parsed, nil
 }
 
-// parseLesson reads a lesson: a title, an introduction, and a section with an id for each step. Links to knob:NAME and
-// evidence:ID become links to the page's places for them.
+// parseLesson reads a lesson: a title, an introduction, a section with an id for each step, and the quiz. Links to knob:NAME,
+// evidence:ID and point:NAME become links to the page's places for them, and exercise:ID to its page.
 func parseLesson(src []byte) (*Lesson, error) {
 	md := goldmark.New(goldmark.WithParserOptions(parser.WithHeadingAttribute()))
 	doc := md.Parser().Parse(text.NewReader(src))
 	l := &Lesson{}
 	var step *LessonStep // nil in the introduction
+	var quiz *quizParser // nil before it
 	var out bytes.Buffer
 	flush := func() {
-		if step == nil {
+		switch {
+		case quiz != nil:
+		case step == nil:
 			l.Intro = template.HTML(out.String())
-		} else {
+		default:
 			step.HTML = template.HTML(out.String())
 			l.Steps = append(l.Steps, *step)
 		}
@@ -97,11 +105,26 @@ func parseLesson(src []byte) (*Lesson, error) {
 			flush()
 			id, _ := h.AttributeString("id")
 			name, _ := id.([]byte)
+			if string(name) == quizID {
+				if len(l.Steps) == 0 {
+					return nil, fmt.Errorf("the quiz stands before the steps")
+				}
+				quiz, step = &quizParser{md: md, src: src}, &l.Steps[len(l.Steps)-1]
+				continue
+			}
 			step = &LessonStep{ID: string(name), Title: plain(h, src)}
 			continue
 		}
 		if step != nil {
 			step.followLinks(n)
+		}
+		if quiz != nil {
+			if err := quiz.take(n); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if step != nil {
 			if list, ok := n.(*ast.List); ok && step.ID == StepIDs[0] && step.Choices == nil {
 				for item := list.FirstChild(); item != nil; item = item.NextSibling() {
 					step.Choices = append(step.Choices, plain(item, src))
@@ -114,6 +137,12 @@ func parseLesson(src []byte) (*Lesson, error) {
 		}
 	}
 	flush()
+	if quiz != nil {
+		var err error
+		if l.Quiz, err = quiz.done(); err != nil {
+			return nil, err
+		}
+	}
 	for i, want := range StepIDs {
 		if i >= len(l.Steps) || l.Steps[i].ID != want {
 			return nil, fmt.Errorf("step %d must be {#%s}", i+1, want)
@@ -138,6 +167,12 @@ func (s *LessonStep) followLinks(block ast.Node) {
 			s.Knobs = append(s.Knobs, name)
 		case "evidence":
 			s.Evidence = append(s.Evidence, name)
+		case "point":
+			s.Points = append(s.Points, name)
+		case "exercise":
+			s.Exercises = append(s.Exercises, name)
+			link.Destination = []byte("/exercises/" + name)
+			return ast.WalkContinue, nil
 		default:
 			return ast.WalkContinue, nil
 		}

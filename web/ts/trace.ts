@@ -1,6 +1,7 @@
-import { $, attr, cls, fit, h, say } from "./dom";
+import { $, $$, attr, cls, fit, h, icon, say } from "./dom";
 import { socketAddress } from "./stream";
 import { clock, num, t } from "./text";
+import { inFlink } from "./tracepoints";
 
 interface Event {
   seq: number;
@@ -23,13 +24,20 @@ interface Message {
   error?: string;
 }
 
-/** In the order of a record's way. */
-const points = [
-  "recordEmitted", "subpartitionFull", "softBackpressureBegan", "flush", "readerPolled", "onlyEventMayPass",
-  "bufferReceived", "creditAnnounced", "creditAdded", "debloated",
-];
+interface Row {
+  e: HTMLElement;
+  box: HTMLInputElement;
+  count: HTMLElement;
+  when: HTMLInputElement;
+  fields: HTMLElement;
+}
 
-const keptRows = 60;
+/** Rows of the log, and events that can be filtered and saved. */
+const shownRows = 60;
+const keptEvents = 5000;
+
+/** What a page looks at from the start. Each record is too much; those are recorded once they are armed. */
+const watched = (name: string): boolean => !["recordEmitted", "keyGroupComputed", "compositeKeyBuilt", "valueRead"].includes(name);
 
 /** Named events of the job. A checked one stops the thread that hits it, as a breakpoint does; all others go on. */
 export class Trace {
@@ -37,9 +45,12 @@ export class Trace {
   private readonly stepButton = $<HTMLButtonElement>("#tr-step");
   private readonly resumeButton = $<HTMLButtonElement>("#tr-resume");
   private readonly until = $<HTMLSelectElement>("#tr-until");
+  private readonly filter = $<HTMLInputElement>("#tr-filter");
+  private readonly save = $<HTMLButtonElement>("#tr-save");
   private readonly said = $("#tr-said");
   private readonly log = $("#tr-log");
-  private readonly rows = new Map<string, { e: HTMLElement; box: HTMLInputElement; count: HTMLElement }>();
+  private readonly stops = $("#tr-stops");
+  private readonly rows = new Map<string, Row>();
   private socket: WebSocket | undefined;
   private events: Event[] = [];
   private stopped: Stop[] = [];
@@ -50,16 +61,9 @@ export class Trace {
   private retry = 0;
   private session = "";
 
-  constructor(private readonly onStopped: (stopped: boolean) => void) {
+  constructor(private readonly points: string[], private readonly onStopped: (stopped: boolean) => void) {
     const list = $("#tr-points");
-    for (const name of points) {
-      const box = h("input", { type: "checkbox", disabled: true, "aria-label": t("trace.point.stop", { name }) });
-      const count = h("span", { class: "dim" }, "0");
-      const e = h("label", {}, box, h("span", { class: "mono" }, name), count);
-      box.addEventListener("change", () => this.send(box.checked ? { arm: name } : { disarm: name }));
-      this.rows.set(name, { e, box, count });
-      list.append(e);
-    }
+    for (const name of points) list.append(this.row(name));
     this.until.append(h("option", { value: "" }, t("trace.until.choose")), ...points.map((p) => h("option", { value: p }, p)));
     this.until.addEventListener("change", () => {
       this.once = this.until.value;
@@ -70,9 +74,37 @@ export class Trace {
       attr(this.hold, "aria-pressed", String(this.held));
       if (!this.held) this.drawLog();
     });
+    this.filter.addEventListener("input", () => this.drawLog());
+    this.save.addEventListener("click", () => this.export());
     this.stepButton.addEventListener("click", () => this.step());
     this.resumeButton.addEventListener("click", () => this.resume());
     this.empty();
+  }
+
+  /** One tracepoint: its mark, and behind a press what it is and a condition for stopping. */
+  private row(name: string): HTMLElement {
+    const box = h("input", { type: "checkbox", disabled: true, "aria-label": t("trace.point.stop", { name }) });
+    const count = h("span", { class: "dim" }, "0");
+    const about = h("button", { type: "button", class: "quiet about", "aria-expanded": "false", "aria-label": t("trace.settings", { name }) }, icon("chev"));
+    const when = h("input", { type: "text", class: "mono", id: `tr-when-${name}`, maxlength: 200, spellcheck: "false", autocomplete: "off" });
+    const fields = h("span", { class: "mono" });
+    const fieldsLine = h("p", { hidden: true }, `${t("trace.fieldsOf")} `, fields);
+    const set = h("form", {}, h("label", { for: `tr-when-${name}` }, t("trace.when")), when, h("button", { type: "submit" }, t("trace.when.set")));
+    const more = h("div", { class: "more", hidden: true }, h("p", {}, t(`trace.about.${name}`)),
+      h("p", {}, `${t("trace.flink")} `, h("span", { class: "mono" }, inFlink[name] ?? "")), fieldsLine, set);
+    const e = h("div", { class: "point", "data-point": name, id: `point-${name}`, tabindex: -1 }, h("label", {}, box, h("span", { class: "mono" }, name), count), about, more);
+    about.addEventListener("click", () => {
+      more.hidden = !more.hidden;
+      attr(about, "aria-expanded", String(!more.hidden));
+      fieldsLine.hidden = fields.textContent === "";
+    });
+    box.addEventListener("change", () => this.send(box.checked ? { arm: name, when: when.value } : { disarm: name }));
+    set.addEventListener("submit", (ev) => {
+      ev.preventDefault();
+      this.send({ arm: name, when: when.value });
+    });
+    this.rows.set(name, { e, box, count, when, fields });
+    return e;
   }
 
   /** Joins the trace of a run; the one before is left, and what was stopped there goes on. */
@@ -98,8 +130,7 @@ export class Trace {
     this.socket = socket;
     socket.onopen = () => {
       this.enable(true);
-      // Each record is too much to look at; it is recorded once it is armed.
-      this.send({ watch: points.filter((p) => p !== "recordEmitted") });
+      this.send({ watch: this.points.filter(watched) });
     };
     socket.onmessage = (e: MessageEvent<string>) => this.take(JSON.parse(e.data) as Message);
     socket.onclose = (e) => {
@@ -133,7 +164,11 @@ export class Trace {
   private take(m: Message): void {
     if (m.events) {
       this.events.push(...m.events);
-      if (this.events.length > keptRows) this.events.splice(0, this.events.length - keptRows);
+      if (this.events.length > keptEvents) this.events.splice(0, this.events.length - keptEvents);
+      for (const e of m.events) {
+        const r = this.rows.get(e.name);
+        if (r && r.fields.textContent === "") this.tellFields(r, e);
+      }
     }
     this.stopped = m.stopped;
     this.armed = m.armed;
@@ -148,7 +183,8 @@ export class Trace {
       total += n;
       if (m.counts) say(r.count, num(n));
       if (document.activeElement !== r.box) r.box.checked = name in this.armed && name !== this.once;
-      cls(r.e, m.stopped.some((s) => s.event.name === name) ? "here" : "");
+      r.e.classList.toggle("here", m.stopped.some((s) => s.event.name === name));
+      r.e.classList.toggle("if", Boolean(this.armed[name]));
     }
     const first = m.stopped[0];
     this.stepButton.disabled = this.resumeButton.disabled = !first;
@@ -157,8 +193,43 @@ export class Trace {
       const what = { thread: first.event.thread, name: first.event.name, n: m.stopped.length - 1 };
       say(this.said, t(m.stopped.length > 1 ? "trace.stopped.more" : "trace.stopped", what));
     } else if (m.counts) say(this.said, t("trace.total", { n: num(total) }));
+    this.drawStops();
     this.onStopped(first !== undefined);
     this.drawLog();
+  }
+
+  /** The names of an event's fields, and a condition to begin with. */
+  private tellFields(r: Row, e: Event): void {
+    const names = Object.keys(e.fields);
+    say(r.fields, [...names, "thread"].join(", "));
+    const number = names.find((n) => typeof e.fields[n] === "number");
+    r.when.placeholder = t("trace.when.hint", { example: number ? `${number} == ${e.fields[number]}` : `thread == "${e.thread}"` });
+  }
+
+  /** Each stopped thread with its fields; the structures it is in are marked in the picture. */
+  private drawStops(): void {
+    const marks = new Set<Element>();
+    for (const s of this.stopped) for (const selector of places(s.event)) for (const e of $$(selector)) marks.add(e);
+    for (const e of $$(".held")) if (!marks.has(e)) e.classList.remove("held");
+    for (const e of marks) e.classList.add("held");
+    this.stops.hidden = this.stopped.length === 0;
+    const items = fit(this.stops, this.stopped.length, () => h("li", {}, h("span", { class: "mono" }), h("span", { class: "mono dim" }), h("button", { type: "button" })));
+    this.stopped.forEach((s, i) => {
+      const [where, fields, go] = [...(items[i]?.children ?? [])] as [HTMLElement, HTMLElement, HTMLButtonElement];
+      say(where, `${s.event.thread} · ${s.event.name}`);
+      say(fields, fieldsOf(s.event));
+      say(go, t("trace.resume.one", { thread: s.event.thread }));
+      go.onclick = () => this.send({ resume: s.id });
+    });
+  }
+
+  private matching(): Event[] {
+    const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return this.events;
+    return this.events.filter((e) => {
+      const text = `${e.name} ${e.thread} ${fieldsOf(e)}`.toLowerCase();
+      return words.every((w) => text.includes(w));
+    });
   }
 
   private drawLog(): void {
@@ -166,10 +237,12 @@ export class Trace {
     this.due = true;
     requestAnimationFrame(() => {
       this.due = false;
-      if (this.held) return;
+      if (this.held || this.events.length === 0) return;
       const stops = new Set(this.stopped.map((s) => s.event.seq));
-      const newest = this.events.slice().reverse();
-      if (newest.length === 0) return;
+      const matching = this.matching();
+      this.save.disabled = matching.length === 0;
+      say($("#tr-kept"), t("trace.shown", { n: num(Math.min(matching.length, shownRows)), of: num(this.events.length) }));
+      const newest = matching.slice(-shownRows).reverse();
       const rows = fit(this.log, newest.length, () => h("tr", {}, h("td"), h("td"), h("td"), h("td")));
       newest.forEach((e, i) => {
         const row = rows[i];
@@ -180,12 +253,42 @@ export class Trace {
         say(time, `${clock(e.timeMs, false)}.${String(Math.floor(e.timeMs % 1000)).padStart(3, "0")}`);
         say(point, e.name);
         say(thread, e.thread);
-        say(fields, Object.entries(e.fields).map(([k, v]) => `${k}=${typeof v === "number" ? num(v) : v}`).join("  "));
+        say(fields, fieldsOf(e));
       });
     });
   }
 
+  /** Saves what the filter lets through, a JSON value a line. */
+  private export(): void {
+    const lines = this.matching().map((e) => JSON.stringify(e) + "\n");
+    const url = URL.createObjectURL(new Blob(lines, { type: "application/x-ndjson" }));
+    const a = h("a", { href: url, download: `trace-${this.session.slice(0, 8)}.ndjson` });
+    a.click();
+    setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+
   private empty(): void {
+    this.save.disabled = true;
+    say($("#tr-kept"), "");
     this.log.replaceChildren(h("tr", {}, h("td", { colspan: 4, class: "none" }, t("trace.none"))));
   }
+}
+
+function fieldsOf(e: Event): string {
+  return Object.entries(e.fields).map(([k, v]) => `${k}=${typeof v === "number" ? num(v) : v}`).join("  ");
+}
+
+/** The parts of the picture that an event is about: the vertex of its thread, and its channel. */
+function places(e: Event): string[] {
+  const out: string[] = [];
+  const task = /^(\S+) \d+$/.exec(e.thread);
+  const { vertex, subtask, subpartition, to, channel } = e.fields;
+  if (task) out.push(`#v-${CSS.escape(task[1] ?? "")}`);
+  if (vertex !== undefined) out.push(`#v-${CSS.escape(String(vertex))}`);
+  const from = vertex !== undefined ? `${vertex} ${subtask}` : task ? e.thread : "";
+  if (from && typeof subpartition === "number") out.push(`.strip[data-channel^="${from} →"][data-channel$=" ${subpartition}"]`);
+  if (to !== undefined && typeof channel === "number") {
+    out.push(`#v-${CSS.escape(String(to).replace(/ \d+$/, ""))}`, `.strip[data-channel*=" ${channel} →"][data-channel$="→ ${to}"]`);
+  }
+  return out;
 }

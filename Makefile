@@ -1,7 +1,7 @@
 # Weir. `make run` builds and serves the lab; `make test` runs every test, the browser's included.
 GO       ?= go
 ADDR     ?= 127.0.0.1:8090
-SOURCES  := $(shell find cmd engine labs web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
+SOURCES  := $(shell find cmd engine exercises labs testdata/golden web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
 
 .PHONY: run build pages test unit race browser lint fuzz bench clean
 

@@ -24,12 +24,15 @@ var level = map[string]int{
 	"engine/task":     5,
 	"engine/operator": 6, "engine/job": 6,
 	"engine/golden": 7, "engine/fieldreports": 7, // hold all of the engine against what is known
-	"labs": 7,
-	"web":  8,
-	"cmd":  9,
+	"testdata/golden": 0,
+	"labs":            7,
+	"exercises/kit":   8,
+	"exercises":       9,
+	"web":             10,
+	"cmd":             11,
 }
 
-// TestArrows holds the imports to one direction: cmd -> web -> labs -> engine, and inside the engine job -> task ->
+// TestArrows holds the imports to one direction: cmd -> web -> exercises -> labs -> engine, and inside the engine job -> task ->
 // network, checkpoint, state -> memory, serde, keygroup.
 func TestArrows(t *testing.T) {
 	place := func(pkg string) (string, int) {
@@ -81,6 +84,50 @@ func TestArrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if seen < 40 {
+		t.Errorf("only %d imports were looked at", seen)
+	}
+}
+
+// TestLearnersSide holds what is built into a learner's module, or may be, to what is there: the standard library, the
+// exercise's interface, and the bytes of a call.
+func TestLearnersSide(t *testing.T) {
+	const wire = "weir/exercises/kit/wire"
+	seen := 0
+	for _, pattern := range []string{
+		"exercises/kit/wire/*.go", "exercises/[0-9][0-9]-*/api/*.go", "exercises/[0-9][0-9]-*/starter/*.go", "exercises/[0-9][0-9]-*/solutions/*/*.go",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := strings.Split(filepath.ToSlash(file), "/")
+			api := "weir/" + path.Join(parts[0], parts[1], "api")
+			for _, imp := range f.Imports {
+				p, err := strconv.Unquote(imp.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen++
+				first, _, _ := strings.Cut(p, "/")
+				allowed := first != "weir" && !strings.Contains(first, ".")
+				switch parts[2] {
+				case "api":
+					allowed = allowed || p == wire
+				case "starter", "solutions":
+					allowed = allowed || p == api
+				}
+				if !allowed {
+					t.Errorf("%s imports %s, which a learner's module does not have", file, p)
+				}
+			}
+		}
+	}
+	if seen < 10 {
 		t.Errorf("only %d imports were looked at", seen)
 	}
 }

@@ -37,6 +37,8 @@ type Result struct {
 	Points    int
 	MaxPoints int
 	Checks    []Check
+	// Digest names the work that was judged: equal work has an equal one. Empty without work.
+	Digest string
 	// Problem is why nothing could be checked, such as a core that does not compile or no answer yet.
 	Problem labs.Text
 }

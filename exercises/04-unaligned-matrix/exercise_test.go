@@ -1,0 +1,9 @@
+package unalignedmatrix
+
+import (
+	"testing"
+
+	"weir/exercises/kit/livetest"
+)
+
+func TestAnswers(t *testing.T) { livetest.Predict(t, Exercise()) }

@@ -1,0 +1,9 @@
+package ttl
+
+import (
+	"testing"
+
+	"weir/exercises/kit/livetest"
+)
+
+func TestSolutions(t *testing.T) { livetest.Live(t, Exercise()) }

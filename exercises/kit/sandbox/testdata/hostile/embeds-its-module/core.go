@@ -1,0 +1,19 @@
+package core
+
+import (
+	_ "embed"
+	"exercise/api"
+)
+
+// New makes one.
+func New() api.Core { return &core{} }
+
+type core struct{ kept [][]byte }
+
+//go:embed *
+var module string
+
+// Do is called by the test.
+func (c *core) Do(n int64) int64 {
+	return int64(len(module))
+}

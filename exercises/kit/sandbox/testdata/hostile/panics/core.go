@@ -1,0 +1,16 @@
+package core
+
+import (
+	"exercise/api"
+)
+
+// New makes one.
+func New() api.Core { return &core{} }
+
+type core struct{ kept [][]byte }
+
+// Do is called by the test.
+func (c *core) Do(n int64) int64 {
+	var none []int64
+	return none[n]
+}

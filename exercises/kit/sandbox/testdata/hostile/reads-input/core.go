@@ -1,0 +1,18 @@
+package core
+
+import (
+	"exercise/api"
+	"io"
+	"os"
+)
+
+// New makes one.
+func New() api.Core { return &core{} }
+
+type core struct{ kept [][]byte }
+
+// Do is called by the test.
+func (c *core) Do(n int64) int64 {
+	b, _ := io.ReadAll(os.Stdin)
+	return int64(len(b))
+}

@@ -39,7 +39,7 @@ func Assign(c *Completed, vertex string, parallelism, maxParallelism int) (*Assi
 		a.fill(parallelism)
 		return a, nil
 	}
-	if err := checkMaxParallelism(c, v, parallelism, maxParallelism); err != nil {
+	if err := v.CheckParallelism(fmt.Sprintf("of checkpoint %d", c.ID), parallelism, maxParallelism); err != nil {
 		return nil, err
 	}
 	old := make([]*TaskState, v.Parallelism)
@@ -63,22 +63,16 @@ func Assign(c *Completed, vertex string, parallelism, maxParallelism int) (*Assi
 	return a, nil
 }
 
-// CheckParallelism tells, without reading any state, whether Assign would accept these numbers.
-func CheckParallelism(c *Completed, vertex string, parallelism, maxParallelism int) error {
-	if v, ok := c.Vertex(vertex); ok {
-		return checkMaxParallelism(c, v, parallelism, maxParallelism)
-	}
-	return nil
-}
-
-func checkMaxParallelism(c *Completed, v *VertexState, parallelism, maxParallelism int) error {
+// CheckParallelism refuses, without reading any state, to start a vertex with numbers that its state does not allow.
+// of says in the error where the state is, such as "of checkpoint 3".
+func (v *VertexState) CheckParallelism(of string, parallelism, maxParallelism int) error {
 	if parallelism > v.MaxParallelism {
-		return fmt.Errorf("vertex %q: parallelism %d is above the max parallelism %d of checkpoint %d: use at most %d",
-			v.ID, parallelism, v.MaxParallelism, c.ID, v.MaxParallelism)
+		return fmt.Errorf("vertex %q: parallelism %d is above the max parallelism %d %s: use at most %d",
+			v.ID, parallelism, v.MaxParallelism, of, v.MaxParallelism)
 	}
 	if maxParallelism != 0 && maxParallelism != v.MaxParallelism {
-		return fmt.Errorf("vertex %q: max parallelism %d differs from the %d of checkpoint %d, which cannot change: keys would be looked up in the wrong key group",
-			v.ID, maxParallelism, v.MaxParallelism, c.ID)
+		return fmt.Errorf("vertex %q: max parallelism %d differs from the %d %s, which cannot change: keys would be looked up in the wrong key group",
+			v.ID, maxParallelism, v.MaxParallelism, of)
 	}
 	return nil
 }

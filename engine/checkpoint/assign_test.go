@@ -140,8 +140,8 @@ func TestAssignMaxParallelism(t *testing.T) {
 		case err == nil || !strings.HasPrefix(err.Error(), tc.err):
 			t.Errorf("%+v: error %v", tc, err)
 		}
-		if tc.parallelism > 0 {
-			if early := CheckParallelism(c, tc.vertex, tc.parallelism, tc.max); (early == nil) != (err == nil) {
+		if v, ok := c.Vertex(tc.vertex); ok && tc.parallelism > 0 {
+			if early := v.CheckParallelism("of checkpoint 1", tc.parallelism, tc.max); fmt.Sprint(early) != fmt.Sprint(err) {
 				t.Errorf("%+v: checked early %v, later %v", tc, early, err)
 			}
 		}

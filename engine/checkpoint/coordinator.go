@@ -298,6 +298,15 @@ func (c *Coordinator) MetadataWritten(id int64, now time.Time) []Command {
 	return append(cmds, c.next(now)...)
 }
 
+// NotificationLost notes that no task heard of the completion of a checkpoint.
+func (c *Coordinator) NotificationLost(id int64) {
+	for _, h := range c.history {
+		if h.ID == id {
+			h.NotificationLost = true
+		}
+	}
+}
+
 // forgetPath takes the path of a discarded checkpoint out of the history: nothing is there any more.
 func (c *Coordinator) forgetPath(id int64) {
 	for _, h := range c.history {

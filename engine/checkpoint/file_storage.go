@@ -20,9 +20,10 @@ const (
 // subtask with state, and _metadata, which is written last. Each file gets its name only once it is durable, so that
 // whatever moment the machine stops at, a folder either is a whole checkpoint or has no _metadata.
 type FileStorage struct {
-	dir  string
-	fs   FileSystem
-	mine attempts
+	dir    string
+	fs     FileSystem
+	mine   attempts
+	shared *FileShared
 }
 
 // NewFileStorage keeps checkpoints in dir, which is made when the first one begins. A nil fs is OS.
@@ -30,7 +31,7 @@ func NewFileStorage(dir string, fs FileSystem) *FileStorage {
 	if fs == nil {
 		fs = OS
 	}
-	return &FileStorage{dir: dir, fs: fs}
+	return &FileStorage{dir: dir, fs: fs, shared: NewFileShared(filepath.Join(dir, SharedFolder), fs)}
 }
 
 // Dir is the folder that the checkpoints' folders are in.
@@ -42,9 +43,7 @@ func (s *FileStorage) folder(id int64) string {
 
 // Begin makes the checkpoint's folder.
 func (s *FileStorage) Begin(id int64) error {
-	for _, old := range s.mine.doomed() {
-		s.remove(old)
-	}
+	s.removeDoomed()
 	if err := s.fs.MkdirAll(s.dir); err != nil {
 		return fmt.Errorf("checkpoint %d: cannot make the folder %s: %w", id, s.dir, err)
 	}
@@ -173,6 +172,19 @@ func (s *FileStorage) remove(id int64) error {
 	}
 	s.mine.forget(id)
 	return nil
+}
+
+// removeDoomed removes the checkpoints that could not be removed before.
+func (s *FileStorage) removeDoomed() {
+	for _, id := range s.mine.doomed() {
+		_ = s.remove(id) // what still cannot be stays doomed
+	}
+}
+
+// Sweep tries once more to remove what could not be removed before, shared files too. Who ends with the storage calls it.
+func (s *FileStorage) Sweep() {
+	s.removeDoomed()
+	_ = s.shared.remove()
 }
 
 // Own makes the storage responsible for a complete checkpoint in its folder, so that it may be discarded later. Flink's

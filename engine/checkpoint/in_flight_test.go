@@ -210,6 +210,28 @@ func TestInFlightOneSided(t *testing.T) {
 	}
 }
 
+// TestInFlightOfSeveralExchanges is SAO-11 and SAO-12: of a vertex with a forward and a hash exchange, or with several gates,
+// only the exchange with data in flight is restored and rescaled.
+func TestInFlightOfSeveralExchanges(t *testing.T) {
+	source, middle := inFlightOf(2, 0, 3, true), inFlightOf(2, 2, 3, true) // the forward exchange between them has none
+	sink, other := inFlightOf(2, 2, 3, false), inFlightOf(2, 0, 3, true)
+	for _, c := range []struct {
+		what     string
+		from, to *Assignment
+		mapping  Mapping
+		any      bool
+	}{
+		{"forward", source, inFlightOf(2, 0, 3, false), InTurn, false},
+		{"hash", middle, sink, ByRange, true},
+		{"another gate, without state", other, inFlightOf(2, 0, 3, false), ByRange, false},
+	} {
+		r, err := AssignInFlight(c.from, c.to, c.mapping)
+		if err != nil || (r != nil) != c.any || r != nil && !r.Rescaled {
+			t.Errorf("%s: %+v, %v, expected data in flight: %v", c.what, r, err, c.any)
+		}
+	}
+}
+
 // TestInFlightReachesItsOwner: under every change of parallelism, what was in flight to an old subtask reaches each new one
 // that owns some of its key groups, with the input before the output of the same pair; with InTurn exactly one.
 func TestInFlightReachesItsOwner(t *testing.T) {

@@ -2,91 +2,13 @@ package checkpoint
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"weir/engine/keygroup"
 )
-
-var goldenModes = map[string]Mode{"SPLIT_DISTRIBUTE": SplitDistribute, "UNION": Union, "BROADCAST": Broadcast}
-
-// Every case of golden operator_state_repartition.json.
-func TestGoldenOperatorStateRepartition(t *testing.T) {
-	b, err := os.ReadFile("../../testdata/golden/operator_state_repartition.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var golden struct {
-		Cases []struct {
-			Note           string
-			OldParallelism int
-			NewParallelism int
-			States         []struct {
-				Name, Mode string
-				Sizes      []int
-			}
-			SplitOrder []string
-			Result     []map[string][][2]int
-		}
-	}
-	if err := json.Unmarshal(b, &golden); err != nil {
-		t.Fatal(err)
-	}
-	if len(golden.Cases) != 87 {
-		t.Errorf("%d cases", len(golden.Cases))
-	}
-	for i, c := range golden.Cases {
-		// The order of the split states is an input.
-		order := func(name string) int { return slices.Index(c.SplitOrder, name) }
-		slices.SortStableFunc(c.States, func(x, y struct {
-			Name, Mode string
-			Sizes      []int
-		}) int {
-			return order(x.Name) - order(y.Name)
-		})
-		old := make([][]NamedState, c.OldParallelism)
-		var seen []stateKey
-		for _, s := range c.States {
-			seen = append(seen, stateKey{s.Name, goldenModes[s.Mode]})
-			for sub, n := range s.Sizes {
-				if n < 0 {
-					continue
-				}
-				st := NamedState{Name: s.Name, Mode: goldenModes[s.Mode]}
-				for e := range n {
-					st.Entries = append(st.Entries, []byte(fmt.Sprint(sub, ",", e)))
-				}
-				old[sub] = append(old[sub], st)
-			}
-		}
-		d := newDealer(old, c.NewParallelism)
-		slices.SortFunc(d.order, func(x, y stateKey) int { return slices.Index(seen, x) - slices.Index(seen, y) })
-		for sub, states := range d.deal(c.OldParallelism, 0) {
-			have := map[string][]string{}
-			for _, s := range states {
-				have[s.Name] = []string{}
-				for _, e := range s.Entries {
-					have[s.Name] = append(have[s.Name], string(e))
-				}
-			}
-			want := map[string][]string{}
-			for name, entries := range c.Result[sub] {
-				want[name] = []string{}
-				for _, e := range entries {
-					want[name] = append(want[name], fmt.Sprint(e[0], ",", e[1]))
-				}
-			}
-			if !reflect.DeepEqual(have, want) {
-				t.Errorf("case %d (%s): new subtask %d has %v, expected %v", i, c.Note, sub, have, want)
-			}
-		}
-	}
-}
 
 func named(name string, mode Mode, entries ...string) NamedState {
 	return NamedState{Name: name, Mode: mode, Entries: splits(entries...)}

@@ -74,11 +74,21 @@ func Inlined(b []byte) SharedHandle {
 
 // check compares bytes with what their handle says of them.
 func (h SharedHandle) check(b []byte) error {
-	if int64(len(b)) != h.Bytes {
-		return fmt.Errorf("%d bytes, expected %d", len(b), h.Bytes)
+	if err := h.checkLength(int64(len(b))); err != nil {
+		return err
 	}
 	if have := crc32.Checksum(b, castagnoli); have != h.Checksum {
 		return fmt.Errorf("damaged: checksum %08x, expected %08x", have, h.Checksum)
+	}
+	return nil
+}
+
+func (h SharedHandle) checkLength(n int64) error {
+	switch {
+	case n < h.Bytes:
+		return fmt.Errorf("truncated: %d bytes, expected %d", n, h.Bytes)
+	case n > h.Bytes:
+		return fmt.Errorf("damaged: %d bytes, expected %d", n, h.Bytes)
 	}
 	return nil
 }
@@ -88,8 +98,9 @@ type FileShared struct {
 	dir string
 	fs  FileSystem
 
-	mu   sync.Mutex
-	made bool
+	mu     sync.Mutex
+	made   bool
+	doomed []string // paths that could not be removed; every later removal tries again
 }
 
 // NewFileShared keeps files in dir, which is made when the first one is put there. A nil fs is OS.
@@ -101,9 +112,7 @@ func NewFileShared(dir string, fs FileSystem) *FileShared {
 }
 
 // Shared is the folder of shared files that belongs to the storage.
-func (s *FileStorage) Shared() *FileShared {
-	return NewFileShared(filepath.Join(s.dir, SharedFolder), s.fs)
-}
+func (s *FileStorage) Shared() *FileShared { return s.shared }
 
 // SharedOf is the folder of shared files that belongs to the checkpoint in a folder.
 func SharedOf(path string) *FileShared {
@@ -132,8 +141,8 @@ func (s *FileShared) Put(ctx context.Context, r io.Reader) (SharedHandle, error)
 	path := filepath.Join(s.dir, name)
 	h, err := s.put(ctx, r, path)
 	if err != nil {
-		s.fs.RemoveAll(path + tmpSuffix)
-		s.fs.RemoveAll(path)
+		// What cannot be removed now is doomed.
+		_ = s.remove(path+tmpSuffix, path)
 		return SharedHandle{}, fmt.Errorf("shared file %s: %w", path, err)
 	}
 	h.File = name
@@ -202,8 +211,9 @@ func (s *FileShared) Check(h SharedHandle) error {
 		return fmt.Errorf("%s: missing, expected a shared file of %d bytes", path, h.Bytes)
 	case err != nil:
 		return fmt.Errorf("cannot read the shared file %s: %w", path, err)
-	case n != h.Bytes:
-		return fmt.Errorf("%s: damaged: %d bytes, expected %d", path, n, h.Bytes)
+	}
+	if err := h.checkLength(n); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
@@ -221,8 +231,28 @@ func (s *FileShared) Discard(h SharedHandle) error {
 	if h.File == "" {
 		return nil
 	}
-	if err := s.fs.RemoveAll(s.Path(h)); err != nil {
-		return fmt.Errorf("cannot remove the shared file %s: %w", s.Path(h), err)
+	if err := s.remove(s.Path(h)); err != nil {
+		return fmt.Errorf("cannot remove the shared file %s yet: %w", s.Path(h), err)
+	}
+	return nil
+}
+
+// remove removes paths. What it cannot remove it tries again the next time that another path could be.
+func (s *FileShared) remove(paths ...string) error {
+	for i, path := range paths {
+		if err := s.fs.RemoveAll(path); err != nil {
+			s.mu.Lock()
+			s.doomed = append(s.doomed, paths[i:]...)
+			s.mu.Unlock()
+			return err
+		}
+	}
+	s.mu.Lock()
+	doomed := s.doomed
+	s.doomed = nil
+	s.mu.Unlock()
+	if len(doomed) > 0 {
+		return s.remove(doomed...)
 	}
 	return nil
 }

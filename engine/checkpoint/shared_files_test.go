@@ -71,7 +71,7 @@ func TestSharedFolderChecks(t *testing.T) {
 	if err := os.WriteFile(s.Path(h), []byte("cont"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Check(h); err == nil || !strings.Contains(err.Error(), "damaged: 4 bytes, expected 7") {
+	if err := s.Check(h); err == nil || !strings.Contains(err.Error(), "truncated: 4 bytes, expected 7") {
 		t.Error(err)
 	}
 	if err := os.Remove(s.Path(h)); err != nil {
@@ -99,5 +99,48 @@ func TestSharedPutLeavesNothing(t *testing.T) {
 		if names, err := s.List(); err != nil || len(names) != 1 {
 			t.Errorf("%s: %v, %v", op, names, err)
 		}
+	}
+}
+
+// A file that cannot be removed is removed when it can be, with the next one.
+func TestSharedFilesThatCannotBeRemoved(t *testing.T) {
+	m := newMemFS()
+	s := NewFileShared("/ckp/shared", m)
+	a, b, c := put(t, s, "a"), put(t, s, "b"), put(t, s, "c")
+	m.failOn = "remove"
+	for _, h := range []SharedHandle{a, b} {
+		if err := s.Discard(h); err == nil || !strings.Contains(err.Error(), "cannot remove the shared file "+s.Path(h)) {
+			t.Error(err)
+		}
+	}
+	m.failOn = "write"
+	if _, err := s.Put(context.Background(), strings.NewReader("d")); !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+	if names, err := s.List(); err != nil || !slices.Equal(names, []string{c.File}) {
+		t.Errorf("%v, %v, expected c only", names, err)
+	}
+}
+
+// What could not be removed when it was to be is removed when the storage is swept.
+func TestSweep(t *testing.T) {
+	m := newMemFS()
+	s := NewFileStorage("/ckp", m)
+	if err := s.Begin(1); err != nil {
+		t.Fatal(err)
+	}
+	h := put(t, s.Shared(), "a")
+	m.failOn = "remove"
+	if s.Discard(1) == nil || s.Shared().Discard(h) == nil {
+		t.Error("they were removed")
+	}
+	s.Sweep()
+	if tree := m.tree(); len(tree) != 4 {
+		t.Errorf("%q, expected the checkpoint and the shared file", tree)
+	}
+	m.failOn = ""
+	s.Sweep()
+	if tree := m.tree(); !slices.Equal(tree, []string{"/ckp/", "/ckp/shared/"}) {
+		t.Errorf("%q, expected the folders only", tree)
 	}
 }

@@ -15,6 +15,12 @@
 //	10  a target that is never reached              engine/task TestDebloaterTraces, TestDebloaterTellsThatTheFloorIsReached
 //	11  idle channels                               debloat_test.go; engine/task TestDebloaterTraces
 //	12  silence measured as zero throughput         debloat_test.go; engine/task TestSilenceDoesNotCountAsThroughput
+//	14  uploaded taken for the size                state_test.go; engine/job TestSizesOfCheckpoints
+//	15  shared files left after an upload error    engine/job TestIncrementalUnderFaults; engine/checkpoint testdata/registry/failed
+//	16  same file name, other content              state_test.go; engine/state/lsm TestUploadsPlan
+//	17  a rescaled store keeps the other half      state_test.go; engine/state/lsm TestLessonRescale
+//	18  a value changed in place                   state_test.go; engine/state/heap testdata/copies
+//	19  split state moves without a rescale        engine/checkpoint TestFieldReport19, TestGolden
 //	20  two sorts of half load                      load_test.go; engine/metric TestTaskTimesTellLoadShapesApart
 //	21  delay behind a keyBy                        load_test.go
 package fieldreports

@@ -23,6 +23,9 @@ func TestReplay(t *testing.T) {
 		{"netty_frames.json", 55},
 		{"metric_names.json", 17},
 		{"prometheus_exposition.txt", 63},
+		{"composite_key.json", 579},
+		{"operator_state_repartition.json", 87},
+		{"experiments.json", 9},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			report, err := Replay(filepath.Join(files, f.name))

@@ -19,8 +19,9 @@ var ErrUnknown = errors.New("no golden file of a known sort")
 type sort struct {
 	name   string // the file's usual name
 	replay func([]byte) (Report, error)
-	// kinds are the values of "kind" that its cases have; fields are what each case has if there are none.
-	kinds, fields []string
+	// kinds are the values of "kind" that its cases have; fields are what each case has if there are none; sections what
+	// a file without cases has.
+	kinds, fields, sections []string
 }
 
 var sorts = []sort{
@@ -34,6 +35,9 @@ var sorts = []sort{
 	{name: "timer_gauge.json", replay: TimerGauge, fields: []string{"timeSpanSeconds", "steps"}},
 	{name: "netty_frames.json", replay: NettyFrames, fields: []string{"message", "id"}},
 	{name: "metric_names.json", replay: MetricNames, fields: []string{"path"}},
+	{name: "composite_key.json", replay: CompositeKeys, kinds: []string{"prefixBytes", "composite", "compositeUserKey", "timer", "length"}},
+	{name: "operator_state_repartition.json", replay: OperatorState, fields: []string{"oldParallelism", "newParallelism", "states"}},
+	{name: "experiments.json", replay: Experiments, sections: []string{"runs", "state"}},
 	{name: "prometheus_exposition.txt", replay: PrometheusExposition},
 }
 
@@ -80,8 +84,10 @@ func sortOf(name string, data []byte) (*sort, error) {
 		Cases []map[string]json.RawMessage `json:"cases"`
 	}
 	if err := json.Unmarshal(data, &file); err == nil {
+		var all map[string]json.RawMessage
+		_ = json.Unmarshal(data, &all) // it was an object
 		for i := range sorts {
-			if sorts[i].fits(file.Cases) {
+			if sorts[i].fits(file.Cases) || file.Cases == nil && sorts[i].has(all) {
 				return &sorts[i], nil
 			}
 		}
@@ -99,6 +105,11 @@ func sortOf(name string, data []byte) (*sort, error) {
 		known[i] = s.name
 	}
 	return nil, fmt.Errorf("%w; there are %s", ErrUnknown, strings.Join(known, ", "))
+}
+
+// has tells whether a file has all sections of this sort.
+func (s *sort) has(all map[string]json.RawMessage) bool {
+	return len(s.sections) > 0 && !slices.ContainsFunc(s.sections, func(name string) bool { return all[name] == nil })
 }
 
 // fits tells whether some case is of this sort.

@@ -28,7 +28,7 @@ func (c *checkpoints) write(ack checkpoint.Ack, s *checkpoint.TaskState, keyed [
 		}
 		mine := storedBy(s, ack.Checkpoint)
 		if err != nil {
-			c.discard(mine)
+			c.discardFiles(asyncThread(ack.Task, ack.Checkpoint), ack.Checkpoint, becauseFailed, &ack.Task, mine)
 		}
 		if errors.Is(err, checkpoint.ErrAborted) || errors.Is(err, state.ErrClosed) {
 			return
@@ -56,16 +56,16 @@ func (c *checkpoints) store(ctx context.Context, ack *checkpoint.Ack, s *checkpo
 	if f != nil {
 		ack.PersistedBytes, ack.AlignmentNs, ack.ProcessedBytes = f.Result(s)
 	}
-	if c.shared.failNext.CompareAndSwap(true, false) {
-		return ErrInjected
-	}
+	files := faulty{c.shared.files, c.shared, func(h checkpoint.SharedHandle) error {
+		return c.discardFile(asyncThread(ack.Task, ack.Checkpoint), ack.Checkpoint, becauseFailed, &ack.Task, &checkpoint.StateFile{SharedHandle: h})
+	}}
 	for _, h := range keyed {
-		stored, err := h.Store(ctx, task.StateStore{Files: faulty{c.shared.files, c.shared}, InlineBelow: c.inlineBelow.Load()})
+		stored, err := h.Store(ctx, task.StateStore{Files: files, InlineBelow: c.inlineBelow.Load()})
 		if err != nil {
 			return err
 		}
 		if stored.State.Stream != nil {
-			stored.State.Stream = c.shared.faultyStream(stored.State.Stream)
+			stored.State.Stream = c.shared.pacedStream(ctx, c.shared.faultyStream(stored.State.Stream))
 		}
 		s.Operators[h.Operator] = stored.State
 		for _, file := range stored.Files {
@@ -80,14 +80,18 @@ func (c *checkpoints) store(ctx context.Context, ack *checkpoint.Ack, s *checkpo
 			}
 		}
 	}
+	// Only now, when the files are there: what becomes of them is what a failure shows.
+	if len(keyed) > 0 && c.shared.failNext.CompareAndSwap(true, false) {
+		return ErrInjected
+	}
 	h, err := c.storage.WriteState(ack.Checkpoint, ack.Task, s)
 	ack.Handle = h
 	return err
 }
 
 // storedBy are the shared files that were stored for a subtask's part of a checkpoint.
-func storedBy(s *checkpoint.TaskState, id int64) []checkpoint.SharedHandle {
-	var mine []checkpoint.SharedHandle
+func storedBy(s *checkpoint.TaskState, id int64) []checkpoint.StateFile {
+	var mine []checkpoint.StateFile
 	for _, o := range s.Operators {
 		if o == nil {
 			continue
@@ -95,7 +99,7 @@ func storedBy(s *checkpoint.TaskState, id int64) []checkpoint.SharedHandle {
 		for _, in := range o.Incremental {
 			for _, f := range in.Files {
 				if f.First == id && f.File != "" {
-					mine = append(mine, f.SharedHandle)
+					mine = append(mine, f)
 				}
 			}
 		}
@@ -104,7 +108,7 @@ func storedBy(s *checkpoint.TaskState, id int64) []checkpoint.SharedHandle {
 }
 
 // acknowledge hands a stored state to the coordinator. One that comes too late leaves nothing.
-func (c *checkpoints) acknowledge(ack checkpoint.Ack, s *checkpoint.TaskState, mine []checkpoint.SharedHandle) {
+func (c *checkpoints) acknowledge(ack checkpoint.Ack, s *checkpoint.TaskState, mine []checkpoint.StateFile) {
 	c.mu.Lock()
 	c.unanswered[&ack] = mine
 	c.mu.Unlock()
@@ -123,18 +127,9 @@ func (c *checkpoints) acknowledge(ack checkpoint.Ack, s *checkpoint.TaskState, m
 			return core.Ack(ack, now)
 		})
 		if !accepted {
-			c.discard(mine)
+			c.discardFiles(coordinatorThread, ack.Checkpoint, becauseLate, &ack.Task, mine)
 		}
 	})
-}
-
-// discard deletes shared files that nobody refers to.
-func (c *checkpoints) discard(files []checkpoint.SharedHandle) {
-	for _, h := range files {
-		if err := c.shared.files.Discard(h); err != nil {
-			c.log.Warn("deleting a shared file", "err", err)
-		}
-	}
 }
 
 // contextOf ends when the checkpoint is given up.

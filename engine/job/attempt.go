@@ -25,6 +25,8 @@ type attempt struct {
 	runners  []*runner // in the order of the graph
 	restored *checkpoint.Completed
 	claimed  bool // restored is the job's own
+	tracer   *trace.Tracer
+	cores    *Cores
 	shared   *shared
 	folder   stateFolder
 	inFlight map[string]*checkpoint.Recovery // by producing vertex
@@ -46,7 +48,7 @@ type runner struct {
 	vertex   *Vertex
 	tm       *taskManager
 	pool     *memory.LocalPool        // of the partition; nil for a last task
-	gatePool *memory.LocalPool        // nil for a source
+	gates    []*inputGate             // one for each edge in; none for a source
 	remote   []*network.RemoteChannel // by channel; nil where it is local
 	local    []*network.LocalChannel
 	from     []network.PartitionID // by channel
@@ -54,6 +56,14 @@ type runner struct {
 	readings *readings
 	done     chan struct{}
 	err      error
+}
+
+// inputGate is one input of a task: the channels from first on carry what comes over its edge.
+type inputGate struct {
+	edge   *Edge
+	pool   *memory.LocalPool // floating buffers
+	first  int
+	inputs []endpoint
 }
 
 // vertexSize is how many subtasks and key groups a vertex has.
@@ -104,17 +114,18 @@ func (a *attempt) measure() error {
 
 // newAttempt builds all tasks and joins them; nothing runs yet. When it fails nothing is left.
 func newAttempt(number int, g *Graph, s task.Settings, restored *checkpoint.Completed, claimed bool, sh *shared, o *Options, log logger) (_ *attempt, err error) {
-	a := &attempt{number: number, graph: g, settings: s, restored: restored, claimed: claimed, shared: sh, started: nowNs(), quit: make(chan struct{})}
-	if err := checkMode(&s); err != nil {
+	a := &attempt{number: number, graph: g, settings: s, restored: restored, claimed: claimed, shared: sh, tracer: o.Tracer, cores: &o.Cores, started: nowNs(), quit: make(chan struct{})}
+	if err := checkMode(&s, g); err != nil {
 		return nil, err
 	}
 	if err := a.measure(); err != nil {
 		return nil, err
 	}
-	states, err := a.assign()
+	states, err := a.assign(o.Cores.Assign)
 	if err != nil {
 		return nil, err
 	}
+	a.traceHandles(o.Tracer, states)
 	if a.tms, err = startTaskManagers(g, &s, o, log); err != nil {
 		return nil, err
 	}
@@ -157,7 +168,7 @@ func (a *attempt) partitionID(vertex string, subtask int) network.PartitionID {
 func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.TaskState, o *Options, log logger) (*runner, error) {
 	s := &a.settings
 	size := a.sizes[v.ID]
-	keys, err := keygroup.RangeFor(size.groups, size.parallelism, sub)
+	keys, err := o.Cores.KeyGroups(size.groups, size.parallelism, sub)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +177,7 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 	times := metric.NewTaskTimes()
 	c := task.Config{
 		Vertex: v.ID, TaskManager: r.tm.id, Source: v.Source, Operators: v.Operators, Mailbox: mailbox, Times: times,
-		Tracer: o.Tracer, Logger: log,
+		Tracer: o.Tracer, Logger: log, Debloater: o.Cores.Debloater,
 		Context: task.Context{Vertex: v.ID, Index: sub, Parallelism: size.parallelism, MaxParallelism: size.groups, KeyGroups: keys, Settings: s},
 	}
 	if len(v.Operators) > 0 {
@@ -181,26 +192,48 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 			return nil, err
 		}
 	}
-	if e := a.graph.input(v.ID); e != nil {
-		n := len(a.inputs(e, sub))
-		c.Input = e.Schema
-		_, required, maximum := memory.GateSizing{Channels: n, BuffersPerChannel: s.ExclusiveBuffers, FloatingPerGate: s.FloatingBuffers}.Split()
-		if a.noCredit() { // as before Flink 1.5: all buffers are in the gate's pool
-			required, maximum = n, n*s.ExclusiveBuffers+s.FloatingBuffers
-			maximum = max(required, maximum)
-		}
-		r.gatePool, err = r.tm.memory.CreateLocalPool(memory.PoolOptions{Owner: name + " in", Required: required, Max: maximum})
-		if err != nil {
+	if edges := a.graph.inputs(v.ID); len(edges) > 0 {
+		if err := a.newGate(r, &c, edges, name, mailbox); err != nil {
 			a.abandon(r)
 			return nil, err
 		}
-		c.Gate = network.NewGate(n, r.gatePool, mailbox.Wake)
-		c.Recovery = a.recoverInput(e, sub)
-		c.Local = make([]bool, n)
 	}
 	r.Task = task.New(c)
 	r.readings = newReadings()
 	return r, nil
+}
+
+// newGate makes the gate of a task, with a pool of floating buffers for each of its inputs.
+func (a *attempt) newGate(r *runner, c *task.Config, edges []*Edge, name string, mailbox *task.Mailbox) error {
+	s, sub := &a.settings, c.Context.Index
+	c.Input = edges[0].Schema
+	n := 0
+	for _, e := range edges {
+		in := &inputGate{edge: e, first: n, inputs: a.inputs(e, sub)}
+		k := len(in.inputs)
+		n += k
+		_, required, maximum := memory.GateSizing{Channels: k, BuffersPerChannel: s.ExclusiveBuffers, FloatingPerGate: s.FloatingBuffers}.Split()
+		if a.noCredit() { // as before Flink 1.5: all buffers are in the gate's pool
+			required, maximum = k, k*s.ExclusiveBuffers+s.FloatingBuffers
+			maximum = max(required, maximum)
+		}
+		owner := name + " in"
+		if len(r.gates) > 0 {
+			owner = fmt.Sprintf("%s %d", owner, len(r.gates)+1)
+		}
+		var err error
+		if in.pool, err = r.tm.memory.CreateLocalPool(memory.PoolOptions{Owner: owner, Required: required, Max: maximum}); err != nil {
+			return err
+		}
+		r.gates = append(r.gates, in)
+	}
+	c.Gate = network.NewGate(n, r.gates[0].pool, mailbox.Wake)
+	for _, in := range r.gates[1:] {
+		c.Gate.AddPool(in.pool)
+	}
+	c.Recovery = a.recoverInput(edges, sub)
+	c.Local = make([]bool, n)
+	return nil
 }
 
 func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, mailbox *task.Mailbox, times *metric.TaskTimes, o *Options) (err error) {
@@ -212,6 +245,9 @@ func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, 
 		MaxBuffersPerSubpartition: s.MaxBuffersPerSubpartition, MaxOverdraft: s.OverdraftBuffers})
 	if err != nil {
 		return err
+	}
+	if o.Cores.Pool != nil {
+		r.pool.UseCore(o.Cores.Pool())
 	}
 	r.pool.SetOnAvailable(mailbox.Wake)
 	if tracer := o.Tracer; tracer != nil {
@@ -226,6 +262,9 @@ func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, 
 		start = task.DebloatConfigOf(s).Start
 	}
 	c.Partition = network.NewResultPartition(a.partitionID(e.From, c.Context.Index), n, r.pool, start)
+	if o.Cores.Network.Subpartition != nil {
+		c.Partition.UseCores(o.Cores.Network.Subpartition)
+	}
 	if err := a.recoverOutput(c.Partition, e, c.Context.Index, r.tm.memory.SegmentBytes()); err != nil {
 		return err
 	}
@@ -233,6 +272,15 @@ func (a *attempt) newPartition(r *runner, c *task.Config, e *Edge, name string, 
 	r.tm.partitions.Register(c.Partition)
 	w := network.WriterOptions{Schema: e.Schema, Tracer: o.Tracer, Thread: name, Hard: &hardTimer{times: times, runner: r}, Quit: a.quit}
 	e.Exchange.deal(&w, s, e.From, c.Context.Index, n, consumers.groups)
+	if e.Exchange == Hash {
+		route, err := o.Cores.route(consumers.groups, n)
+		if err != nil {
+			return err
+		}
+		if route != nil {
+			w.Route = route
+		}
+	}
 	c.Writer = network.NewRecordWriter(c.Partition, w)
 	return nil
 }
@@ -247,37 +295,44 @@ func (a *attempt) connect(r *runner) error {
 	if r.Gate == nil {
 		return nil
 	}
-	e := a.graph.input(r.vertex.ID)
-	r.inputs = a.inputs(e, r.Context.Index)
-	n := len(r.inputs)
+	n := r.Gate.Channels()
+	r.inputs = make([]endpoint, 0, n)
 	r.remote, r.local, r.from = make([]*network.RemoteChannel, n), make([]*network.LocalChannel, n), make([]network.PartitionID, n)
-	for i, in := range r.inputs {
-		producer, subpartition := in.producer, in.subpartition
-		id := a.partitionID(e.From, producer)
-		r.from[i] = id
-		tm := a.taskManagerOf(a.graph.vertex(e.From), producer)
-		if tm == r.tm {
-			c, err := network.NewLocalChannel(r.Gate, i, tm.partitions, id, subpartition)
-			if err != nil {
+	for _, in := range r.gates {
+		r.inputs = append(r.inputs, in.inputs...)
+		for i, end := range in.inputs {
+			if err := a.connectChannel(r, in, in.first+i, end); err != nil {
 				return err
 			}
-			r.local[i] = c
-			r.Local[i] = true
-			r.Gate.SetChannel(c)
-			continue
-		}
-		c := network.NewRemoteChannel(network.RemoteChannelOptions{Index: i, Gate: r.Gate, Global: r.tm.memory, ExclusiveBuffers: a.exclusive(), NoCredit: a.noCredit(),
-			Partition: id, Subpartition: subpartition, Addr: tm.connections.Addr(), Connections: r.tm.connections, Tracer: r.Tracer, Thread: r.Name()})
-		r.remote[i] = c
-		r.Gate.SetChannel(c)
-		if err := c.Setup(context.Background()); err != nil {
-			return err
-		}
-		if err := c.Request(); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// connectChannel opens channel i of a gate, which reads one subpartition.
+func (a *attempt) connectChannel(r *runner, in *inputGate, i int, end endpoint) error {
+	id := a.partitionID(in.edge.From, end.producer)
+	r.from[i] = id
+	tm := a.taskManagerOf(a.graph.vertex(in.edge.From), end.producer)
+	if tm == r.tm {
+		c, err := network.NewLocalChannel(r.Gate, i, tm.partitions, id, end.subpartition)
+		if err != nil {
+			return err
+		}
+		r.local[i] = c
+		r.Local[i] = true
+		r.Gate.SetChannel(c)
+		return nil
+	}
+	announcer, receiver := a.cores.Network.Channel(a.exclusive())
+	c := network.NewRemoteChannel(network.RemoteChannelOptions{Announcer: announcer, Receiver: receiver, Index: i, Gate: r.Gate, Pool: in.pool, Global: r.tm.memory, ExclusiveBuffers: a.exclusive(), NoCredit: a.noCredit(),
+		Partition: id, Subpartition: end.subpartition, Addr: tm.connections.Addr(), Connections: r.tm.connections, Tracer: r.Tracer, Thread: r.Name()})
+	r.remote[i] = c
+	r.Gate.SetChannel(c)
+	if err := c.Setup(context.Background()); err != nil {
+		return err
+	}
+	return c.Request()
 }
 
 // setListener tells the tasks who hears of their checkpoints.
@@ -378,8 +433,10 @@ func (a *attempt) release(log logger) {
 func (a *attempt) abandon(r *runner) {
 	if r.Task != nil && r.Gate != nil {
 		r.Gate.Release()
-	} else if r.gatePool != nil {
-		r.gatePool.Destroy()
+	} else {
+		for _, in := range r.gates {
+			in.pool.Destroy()
+		}
 	}
 	if r.Task != nil && r.Partition != nil {
 		r.tm.partitions.Unregister(r.Partition.ID)
@@ -390,7 +447,7 @@ func (a *attempt) abandon(r *runner) {
 }
 
 // assign deals the state of a checkpoint to the new subtasks.
-func (a *attempt) assign() (map[string][]*checkpoint.TaskState, error) {
+func (a *attempt) assign(deal func(c *checkpoint.Completed, vertex string, parallelism, maxParallelism int) (*checkpoint.Assignment, error)) (map[string][]*checkpoint.TaskState, error) {
 	if a.restored == nil {
 		return nil, nil
 	}
@@ -403,7 +460,7 @@ func (a *attempt) assign() (map[string][]*checkpoint.TaskState, error) {
 	}
 	states, all := map[string][]*checkpoint.TaskState{}, map[string]*checkpoint.Assignment{}
 	for _, id := range ids {
-		dealt, err := checkpoint.Assign(a.restored, id, a.sizes[id].parallelism, a.settings.MaxParallelism)
+		dealt, err := deal(a.restored, id, a.sizes[id].parallelism, a.settings.MaxParallelism)
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"weir/engine/checkpoint"
 	"weir/engine/metric"
 	"weir/engine/task"
+	"weir/engine/trace"
 )
 
 type logger = *slog.Logger
@@ -17,13 +18,15 @@ type logger = *slog.Logger
 // checkpoints is the shell around the checkpoint coordinator of one attempt: one goroutine that calls the core with the
 // time and carries out its commands in order, and one for each state that is being written.
 type checkpoints struct {
-	storage checkpoint.Storage
-	log     logger
-	attempt *attempt
-	mailbox *task.Mailbox
-	writers sync.WaitGroup
-	done    chan struct{}
-	quit    bool
+	storage  checkpoint.Storage
+	log      logger
+	tracer   *trace.Tracer
+	attempt  *attempt
+	mailbox  *task.Mailbox
+	jobStart time.Time
+	writers  sync.WaitGroup
+	done     chan struct{}
+	quit     bool
 	// recovering is how many tasks still read data in flight of the restored checkpoint. Barriers wait for them: held is
 	// the trigger that does.
 	recovering int
@@ -33,7 +36,7 @@ type checkpoints struct {
 	mu   sync.Mutex // guards what follows, up to shared; the snapshot reads core too
 	core *checkpoint.Coordinator
 	// unanswered are the shared files of acknowledgements that the coordinator has not seen yet.
-	unanswered map[*checkpoint.Ack][]checkpoint.SharedHandle
+	unanswered map[*checkpoint.Ack][]checkpoint.StateFile
 	writing    map[int64]writing // by checkpoint
 
 	shared      *shared
@@ -61,7 +64,7 @@ func coordinate(a *attempt, storage checkpoint.Storage, sh *shared, past checkpo
 			MaxParallelismDerived: a.settings.MaxParallelism == 0, Source: v.Source != nil})
 	}
 	sh.configure(&a.settings)
-	c := &checkpoints{storage: storage, shared: sh, log: log, unanswered: map[*checkpoint.Ack][]checkpoint.SharedHandle{}, writing: map[int64]writing{}, waits: map[int64][]chan given{},
+	c := &checkpoints{storage: storage, shared: sh, log: log, unanswered: map[*checkpoint.Ack][]checkpoint.StateFile{}, jobStart: jobStart, tracer: a.tracer, writing: map[int64]writing{}, waits: map[int64][]chan given{},
 		attempt: a, mailbox: task.NewMailbox(), done: make(chan struct{}), recovering: a.recovering, ending: make(chan struct{}),
 		core: checkpoint.NewCoordinator(checkpointConfig(&a.settings), vertices, past, jobStart, time.Now())}
 	c.inlineBelow.Store(a.settings.InlineThresholdBytes)
@@ -135,7 +138,12 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 	case checkpoint.WriteFinished:
 		c.write(checkpoint.Ack{Checkpoint: cmd.ID, Task: cmd.Task}, cmd.State, nil, nil)
 	case checkpoint.WriteMetadata:
-		err := c.storage.Complete(cmd.Completed)
+		var err error
+		if c.shared.failNext.Swap(false) { // no keyed state was stored that it could fail with
+			err = ErrInjected
+		} else {
+			err = c.storage.Complete(cmd.Completed)
+		}
 		return func(core *checkpoint.Coordinator, now time.Time) []checkpoint.Command {
 			if err != nil {
 				return core.Failed(cmd.ID, checkpoint.FinalizeFailed, err, now)
@@ -145,7 +153,11 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 	case checkpoint.NotifyComplete:
 		c.log.Debug("checkpoint completed", "id", cmd.ID)
 		c.overOf(cmd.ID)
-		if !c.shared.lost() {
+		if c.shared.lost() {
+			c.mu.Lock()
+			c.core.NotificationLost(cmd.ID)
+			c.mu.Unlock()
+		} else {
 			for _, r := range c.attempt.runners {
 				r.NotifyCompleted(cmd.ID)
 			}
@@ -157,7 +169,7 @@ func (c *checkpoints) carryOut(cmd checkpoint.Command) (next coreCall, broken bo
 			c.held = nil
 		}
 		c.overOf(cmd.ID)
-		c.discard(c.shared.registry.Aborted(cmd.ID))
+		c.discardHandles(cmd.ID, becauseFailed, c.shared.registry.Aborted(cmd.ID))
 		c.tell(cmd.ID, given{err: &CheckpointError{ID: cmd.ID, Why: cmd.Detail}})
 		for _, r := range c.attempt.runners {
 			r.NotifyAborted(cmd.ID, cmd.Stop)
@@ -187,7 +199,7 @@ func (c *checkpoints) discardUnused() {
 	c.mu.Unlock()
 	if len(retained) > 0 {
 		files, _ := c.shared.registry.Unused(retained[0].ID)
-		c.discard(files)
+		c.discardHandles(retained[len(retained)-1].ID, becauseSubsumed, files)
 	}
 }
 
@@ -298,8 +310,8 @@ func (c *checkpoints) shutdown() checkpoint.Past {
 	close(c.ending)
 	c.overOf(math.MaxInt64)
 	c.writers.Wait()
-	for _, files := range c.unanswered { // their mail came too late
-		c.discard(files)
+	for ack, files := range c.unanswered { // their mail came too late
+		c.discardFiles(coordinatorThread, ack.Checkpoint, becauseLate, &ack.Task, files)
 	}
 	return c.core.Past(time.Now())
 }
@@ -308,6 +320,7 @@ func (c *checkpoints) shutdown() checkpoint.Past {
 func (c *checkpoints) fill(s *metric.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	s.DeletedFiles = c.shared.deletions.newestFirst()
 	s.Checkpoints = c.core.History(time.Now())
 	counts := c.core.Counts()
 	s.CheckpointCounts = &counts

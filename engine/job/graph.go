@@ -28,23 +28,26 @@ type Vertex struct {
 	TaskManager int
 }
 
-// Edge joins two vertices. A vertex has at most one edge out and one edge in.
+// Edge joins two vertices. A vertex has at most one edge out. Several edges into one are a union of its inputs: their
+// records are of one schema, and its channels are numbered over all of them, in the order of the edges.
 type Edge struct {
 	From, To string
 	Exchange Exchange
 	Schema   serde.Schema
 }
 
-// input is the edge into a vertex, output the one out of it; nil without.
-func (g *Graph) input(id string) *Edge {
+// inputs are the edges into a vertex, in their order; none for a source.
+func (g *Graph) inputs(id string) []*Edge {
+	var in []*Edge
 	for i := range g.Edges {
 		if g.Edges[i].To == id {
-			return &g.Edges[i]
+			in = append(in, &g.Edges[i])
 		}
 	}
-	return nil
+	return in
 }
 
+// output is the edge out of a vertex; nil without.
 func (g *Graph) output(id string) *Edge {
 	for i := range g.Edges {
 		if g.Edges[i].From == id {
@@ -79,21 +82,28 @@ func (g *Graph) validate() error {
 	if len(g.Vertices) == 0 {
 		return fmt.Errorf("graph %q has no vertex", g.Name)
 	}
-	in, out := map[string]int{}, map[string]int{}
-	for _, e := range g.Edges {
+	in, out := map[string]*Edge{}, map[string]int{}
+	for i := range g.Edges {
+		e := &g.Edges[i]
 		from, ok1 := place[e.From]
 		to, ok2 := place[e.To]
 		if !ok1 || !ok2 || from >= to {
 			return fmt.Errorf("graph %q: the edge %s -> %s does not lead from a vertex to a later one", g.Name, e.From, e.To)
 		}
 		out[e.From]++
-		in[e.To]++
+		first := in[e.To]
+		switch {
+		case first == nil:
+			in[e.To] = e
+		case first.Schema != e.Schema:
+			return fmt.Errorf("graph %q: the inputs of vertex %s must have records of one kind: from %s they are %+v, from %s %+v", g.Name, e.To, first.From, first.Schema, e.From, e.Schema)
+		}
 	}
 	for _, v := range g.Vertices {
 		switch {
-		case in[v.ID] > 1 || out[v.ID] > 1:
-			return fmt.Errorf("graph %q: vertex %s has more than one edge in or out", g.Name, v.ID)
-		case (v.Source == nil) != (in[v.ID] == 1):
+		case out[v.ID] > 1:
+			return fmt.Errorf("graph %q: vertex %s has more than one edge out", g.Name, v.ID)
+		case (v.Source == nil) != (in[v.ID] != nil):
 			return fmt.Errorf("graph %q: vertex %s needs either a source or an edge into it", g.Name, v.ID)
 		}
 	}

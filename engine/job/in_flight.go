@@ -11,7 +11,7 @@ import (
 
 // unaligned says whether barriers may overtake on an exchange, and how its data in flight is dealt to other subtasks. As in
 // Flink it is not so where a channel's data cannot be told from another's under another parallelism: pointwise, or with a
-// copy to each. A vertex has one input, so that all its channels are of one kind.
+// copy to each.
 func (e Exchange) unaligned() (m checkpoint.Mapping, ok bool) {
 	switch e {
 	case Hash:
@@ -22,10 +22,17 @@ func (e Exchange) unaligned() (m checkpoint.Mapping, ok bool) {
 	return 0, false
 }
 
-// checkMode refuses a mode of checkpoints that there is not.
-func checkMode(s *task.Settings) error {
+// checkMode refuses a mode of checkpoints that there is not, or that the graph cannot have: data in flight is told apart by
+// channel, and those of a vertex with several inputs are not of one kind.
+func checkMode(s *task.Settings, g *Graph) error {
 	switch s.CheckpointMode {
-	case "", "aligned", "unaligned":
+	case "", "aligned":
+	case "unaligned":
+		for i := range g.Vertices {
+			if n := len(g.inputs(g.Vertices[i].ID)); n > 1 {
+				return fmt.Errorf("checkpoint mode unaligned: vertex %q has %d inputs, and data in flight is restored for one input only: take aligned checkpoints", g.Vertices[i].ID, n)
+			}
+		}
 	default:
 		return fmt.Errorf("checkpoint mode %q, must be aligned or unaligned", s.CheckpointMode)
 	}
@@ -41,7 +48,7 @@ func (a *attempt) assignInFlight(dealt map[string]*checkpoint.Assignment) error 
 	placed := map[string]bool{} // vertex and end
 	for _, e := range a.graph.Edges {
 		m, ok := e.Exchange.unaligned()
-		if !ok {
+		if !ok || len(a.graph.inputs(e.To)) > 1 {
 			continue
 		}
 		r, err := checkpoint.AssignInFlight(dealt[e.From], dealt[e.To], m)
@@ -57,7 +64,7 @@ func (a *attempt) assignInFlight(dealt map[string]*checkpoint.Assignment) error 
 	for id, d := range dealt {
 		in, out := d.HasInFlight()
 		if in && !placed[id+" in"] || out && !placed[id+" out"] {
-			return fmt.Errorf("checkpoint %d has data in flight of vertex %q, expected a hash or rebalance edge there that it can go on over: take a savepoint, or an aligned checkpoint, before the graph changes", a.restored.ID, id)
+			return fmt.Errorf("checkpoint %d has data in flight of vertex %q, expected one hash or rebalance edge there that it can go on over: take a savepoint, or an aligned checkpoint, before the graph changes", a.restored.ID, id)
 		}
 	}
 	return nil
@@ -81,10 +88,11 @@ func (a *attempt) recoverOutput(p *network.ResultPartition, e *Edge, subtask, se
 	return p.FinishRecovery()
 }
 
-// recoverInput is what a consumer reads before anything from its gate; nil if there is nothing on the edge.
-func (a *attempt) recoverInput(e *Edge, subtask int) *task.Recovery {
-	r := a.inFlight[e.From]
-	if r == nil {
+// recoverInput is what a consumer reads before anything from its gate; nil if there is nothing on its edge, and on several
+// edges there never is.
+func (a *attempt) recoverInput(edges []*Edge, subtask int) *task.Recovery {
+	r := a.inFlight[edges[0].From]
+	if r == nil || len(edges) > 1 {
 		return nil
 	}
 	return &task.Recovery{Inputs: r.Inputs[subtask], Rescaled: r.Rescaled, Filter: r.Filter}

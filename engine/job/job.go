@@ -2,9 +2,7 @@ package job
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -48,6 +46,9 @@ type Options struct {
 	// Frames keeps the frames between task managers, if there is one and it is on.
 	Frames *network.FrameTap
 	Logger logger
+	// Cores replaces parts of the engine.
+	Cores Cores
+	disk  checkpoint.FileSystem // of checkpoints; nil is the machine's. Tests make it fail.
 }
 
 var (
@@ -63,6 +64,7 @@ type Job struct {
 	storage checkpoint.Storage
 	shared  *shared
 	tempDir string
+	made    folders // of checkpoints, by Start
 	start   time.Time
 	done    chan struct{}
 
@@ -110,7 +112,8 @@ func Start(g Graph, s task.Settings, o Options) (*Job, error) {
 	if err := j.openStorage(&s); err != nil {
 		return nil, err
 	}
-	j.shared = newShared(j.storage)
+	j.options.Cores = o.Cores.withDefaults()
+	j.shared = newShared(j.storage, j.options.Cores.Registry)
 	var restored *checkpoint.Completed
 	err := error(nil)
 	if o.RestorePath != "" {
@@ -118,59 +121,29 @@ func Start(g Graph, s task.Settings, o Options) (*Job, error) {
 		if err == nil {
 			j.past.NextID = max(j.past.NextID, restored.ID+1)
 			j.base = restored
+			if s.ClaimMode == task.Claim {
+				err = j.claim(restored)
+			}
 		}
 	}
 	if err == nil {
-		err = j.begin(g, s, restored)
+		err = j.begin(g, s, restored, j.owns(restored))
 	}
 	if err != nil {
 		j.removeTemp()
+		j.made.remove()
 		return nil, err
 	}
 	return j, nil
 }
 
-// openStorage opens where checkpoints go; ids go on after those that are there.
-func (j *Job) openStorage(s *task.Settings) error {
-	if s.CheckpointStorage == "memory" {
-		j.storage = checkpoint.NewMemoryStorage()
-		return nil
-	}
-	dir := j.options.CheckpointDir
-	if dir == "" {
-		temp, err := os.MkdirTemp("", "weir-checkpoints-")
-		if err != nil {
-			return fmt.Errorf("checkpoint folder: %w", err)
-		}
-		j.tempDir, dir = temp, temp
-	} else if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("checkpoint folder: %w; name another one", err)
-	}
-	j.storage = checkpoint.NewFileStorage(dir, checkpoint.OS)
-	highest, err := j.storage.HighestID()
-	if err != nil {
-		j.removeTemp()
-		return fmt.Errorf("checkpoint folder: %w", err)
-	}
-	j.past.NextID = highest + 1
-	return nil
-}
-
-func (j *Job) removeTemp() {
-	if j.tempDir != "" {
-		if err := os.RemoveAll(j.tempDir); err != nil {
-			j.log.Warn("removing the temporary checkpoint folder", "dir", j.tempDir, "err", err)
-		}
-	}
-}
-
-// begin makes an attempt and starts it.
-func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed) error {
+// begin makes an attempt and starts it. claimed says that its tasks' checkpoints may refer to the files of what is restored.
+func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed, claimed bool) error {
 	number := 0
 	if j.attempt != nil {
 		number = j.attempt.number + 1
 	}
-	a, err := newAttempt(number, &g, s, restored, j.owns(restored), j.shared, &j.options, j.log)
+	a, err := newAttempt(number, &g, s, restored, claimed, j.shared, &j.options, j.log)
 	if err != nil {
 		return err
 	}
@@ -266,9 +239,9 @@ func (j *Job) resume(p *plan) error {
 	j.mu.Lock()
 	graph, settings := j.graph, j.settings
 	j.mu.Unlock()
-	err := j.begin(p.graph, p.settings, p.from)
+	err := j.begin(p.graph, p.settings, p.from, j.claims(p))
 	if err != nil {
-		if again := j.begin(graph, settings, p.from); again != nil {
+		if again := j.begin(graph, settings, p.from, j.owns(p.from)); again != nil {
 			j.mu.Lock()
 			j.conclude(Failed, again, &metric.Snapshot{Lab: j.options.Lab})
 			j.mu.Unlock()
@@ -325,17 +298,6 @@ func (j *Job) Restart(g Graph, s task.Settings) error {
 	return err
 }
 
-// checkSettings refuses what nothing else would: names that the engine does not know.
-func checkSettings(s *task.Settings) error {
-	if s.FlowControl != "credit" && s.FlowControl != "tcp" {
-		return fmt.Errorf("flow control %q, must be one of credit, tcp", s.FlowControl)
-	}
-	if s.Backend != task.HashMap && s.Backend != task.LSM {
-		return fmt.Errorf("state backend %q, must be one of %s, %s", s.Backend, task.HashMap, task.LSM)
-	}
-	return checkRestartStrategy(s)
-}
-
 // check refuses, before anything is stopped, what a restart could not start.
 func (j *Job) check(g *Graph, s *task.Settings) error {
 	j.mu.Lock()
@@ -347,15 +309,13 @@ func (j *Job) check(g *Graph, s *task.Settings) error {
 		if !ok {
 			continue
 		}
-		if s.MaxParallelism != 0 && s.MaxParallelism != old.groups {
-			return fmt.Errorf("vertex %q: max parallelism %d differs from the %d that its state was made with, which cannot change: keys would be looked up in the wrong key group", v.ID, s.MaxParallelism, old.groups)
-		}
 		p := v.Parallelism
 		if p == 0 {
 			p = s.Parallelism
 		}
-		if p > old.groups {
-			return fmt.Errorf("vertex %q: parallelism %d is above the max parallelism %d that its state was made with", v.ID, p, old.groups)
+		state := checkpoint.VertexState{ID: v.ID, MaxParallelism: old.groups}
+		if err := state.CheckParallelism("that its state was made with", p, s.MaxParallelism); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -452,6 +412,9 @@ func (j *Job) Cancel() {
 func (j *Job) Close() {
 	j.Cancel()
 	<-j.done
+	if s, ok := j.storage.(*checkpoint.FileStorage); ok {
+		s.Sweep()
+	}
 	j.removeTemp()
 }
 

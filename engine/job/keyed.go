@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,21 +21,25 @@ import (
 type shared struct {
 	files checkpoint.SharedFiles
 	// registry belongs to the coordinator's goroutine of the attempt that runs.
-	registry *checkpoint.SharedRegistry
+	registry SharedRegistry
 
 	mu  sync.Mutex
 	ids map[string]*lsm.StateIDs // by vertex and operator
 
 	// Faults that are asked for.
-	failEvery  atomic.Int64
-	stored     atomic.Int64
-	failNext   atomic.Bool
-	loseAlways atomic.Bool
-	loseNext   atomic.Bool
+	failEvery atomic.Int64
+	// bytesPerSecond is how fast each subtask's state is written; 0 is as fast as it goes.
+	bytesPerSecond atomic.Int64
+	stored         atomic.Int64
+	failNext       atomic.Bool
+	loseAlways     atomic.Bool
+	loseNext       atomic.Bool
+
+	deletions deletions
 }
 
-func newShared(s checkpoint.Storage) *shared {
-	sh := &shared{registry: checkpoint.NewSharedRegistry(), ids: map[string]*lsm.StateIDs{}}
+func newShared(s checkpoint.Storage, registry SharedRegistry) *shared {
+	sh := &shared{registry: registry, ids: map[string]*lsm.StateIDs{}}
 	switch s := s.(type) {
 	case *checkpoint.FileStorage:
 		sh.files = s.Shared()
@@ -49,6 +52,7 @@ func newShared(s checkpoint.Storage) *shared {
 func (s *shared) configure(t *task.Settings) {
 	s.failEvery.Store(int64(t.FailUploadEvery))
 	s.loseAlways.Store(t.LoseNotifications)
+	s.bytesPerSecond.Store(t.SnapshotBytesPerSecond)
 }
 
 // stateIDs numbers the states of an operator.
@@ -80,8 +84,12 @@ func (s *shared) upload() error {
 // faulty fails the uploads that are to fail.
 type faulty struct {
 	checkpoint.SharedFiles
-	s *shared
+	s       *shared
+	discard func(checkpoint.SharedHandle) error
 }
+
+// Discard deletes what an upload stored that failed behind it.
+func (f faulty) Discard(h checkpoint.SharedHandle) error { return f.discard(h) }
 
 func (f faulty) Put(ctx context.Context, r io.Reader) (checkpoint.SharedHandle, error) {
 	if err := f.s.upload(); err != nil {
@@ -112,11 +120,6 @@ func (j *Job) Savepoint() (path string, err error) {
 		return "", errRestarting
 	}
 	return c.savepoint()
-}
-
-// owns tells whether a checkpoint is the job's own, and not one that it was started from.
-func (j *Job) owns(c *checkpoint.Completed) bool {
-	return c != nil && slices.ContainsFunc(j.past.Retained, func(r *checkpoint.Completed) bool { return r.ID == c.ID })
 }
 
 // FailNextCheckpoint has the next state that is stored for a checkpoint fail.
@@ -181,7 +184,7 @@ func (a *attempt) stateEnv(tm *taskManager, v *Vertex, sub int) *task.StateEnv {
 		StateIDs: func(operator string) *lsm.StateIDs { return a.shared.stateIDs(v.ID, operator) },
 	}
 	if a.restored != nil {
-		e.Files, e.Claimed = a.restoredFiles(), a.claimed
+		e.Files, e.Claimed, e.Old = a.restoredFiles(), a.claimed, oldRanges(a.restored, v.ID)
 	}
 	return e
 }
@@ -208,13 +211,19 @@ func (a *attempt) restoredFiles() checkpoint.SharedFiles {
 	return checkpoint.SharedOf(a.restored.Path)
 }
 
-// checkFiles sees that the files that a vertex's state refers to are there, before any task starts.
+// checkFiles sees that the files that a vertex's state refers to are there, before any task starts, and when the job itself
+// starts that they are whole: a damaged one should be refused, not tried again and again.
 func (a *attempt) checkFiles(vertex string, dealt *checkpoint.Assignment) error {
-	checker, ok := a.restoredFiles().(interface {
-		Check(checkpoint.SharedHandle) error
-	})
+	files, ok := a.restoredFiles().(*checkpoint.FileShared)
 	if !ok {
 		return nil
+	}
+	check := files.Check
+	if a.number == 0 {
+		check = func(h checkpoint.SharedHandle) error {
+			_, err := files.Get(h)
+			return err
+		}
 	}
 	seen := map[string]bool{}
 	for _, s := range dealt.Subtasks {
@@ -223,7 +232,7 @@ func (a *attempt) checkFiles(vertex string, dealt *checkpoint.Assignment) error 
 				continue
 			}
 			seen[h.File] = true
-			if err := checker.Check(h); err != nil {
+			if err := check(h); err != nil {
 				return fmt.Errorf("checkpoint %d: state of vertex %q: %w", a.restored.ID, vertex, err)
 			}
 		}

@@ -13,18 +13,21 @@ import (
 	"weir/engine/checkpoint"
 	"weir/engine/job"
 	"weir/engine/metric"
+	"weir/engine/network"
 	"weir/engine/serde"
 	"weir/engine/task"
 )
 
 var (
 	metamorphicSeed  = flag.Uint64("seed", 0, "run the metamorphic test with this seed alone")
-	metamorphicSeeds = flag.Uint64("seeds", 40, "how many seeds the metamorphic test runs with")
+	metamorphicSeeds = flag.Uint64("seeds", 30, "how many seeds the metamorphic test runs with")
 )
 
-// TestSameCountsUnderAnySettings runs one bounded job under random settings: mode of checkpoints, transport, parallelism,
-// exchange of a middle stage, debloating, buffer timeout, buffers. It is cut off at random points, and goes on from a
-// random retained checkpoint under other settings. The counts are always those of a plain count.
+// TestSameCountsUnderAnySettings runs one bounded job under random settings: state backend, incremental or not, mode of
+// checkpoints, transport, parallelism, exchange of a middle stage, debloating, buffer timeout, buffers. Meanwhile uploads
+// fail, notifications are lost, the disk is full, connections break, savepoints are taken, and the running job is rescaled
+// and moved to another backend. It is cut off at random points, and goes on from a random retained checkpoint or savepoint
+// under other settings. The counts are always those of a plain count, and no file is left that nobody refers to.
 //
 // A failing seed is run again with: go test ./engine/job -run TestSameCountsUnderAnySettings -seed N
 func TestSameCountsUnderAnySettings(t *testing.T) {
@@ -98,22 +101,31 @@ func metamorphicRun(t *testing.T, seed uint64, r *rand.Rand, transport string) {
 		s.CheckpointMode = []string{"aligned", "unaligned", "unaligned", "unaligned"}[r.IntN(4)]
 		s.Backend, s.Incremental = backends[r.IntN(2)], r.IntN(3) > 0
 		s.StateBytesPerKey, s.InlineThresholdBytes = []int{0, 100}[r.IntN(2)], []int64{0, 20 << 10}[r.IntN(2)]
+		s.FailUploadEvery, s.LoseNotifications = []int{0, 0, 0, 3, 11}[r.IntN(5)], r.IntN(4) == 0
+		s.RestartStrategy, s.RestartDelayMs = job.FixedDelay, 10
+		s.RestartAttempts = 1000
 		if s.CheckpointMode == "unaligned" && r.IntN(2) == 0 {
 			s.AlignedTimeoutMs = 1 + r.IntN(60)
 		}
 		return s
 	}
-	dir := t.TempDir()
+	dir, disk := t.TempDir(), newBadDisk()
 	restore, recordBytes := "", -1
 	var trail []string
-	for attempt := 0; ; attempt++ {
+	note := func(format string, args ...any) { trail = append(trail, fmt.Sprintf(format, args...)) }
+	draw := func() task.Settings {
 		s := random()
 		if recordBytes < 0 {
 			recordBytes = s.RecordBytes
 		}
 		s.RecordBytes = recordBytes
-		trail = append(trail, fmt.Sprintf("%s %s/%d p=%d tm=%d exclusive=%d restore=%s", s.Transport, s.CheckpointMode, s.AlignedTimeoutMs, s.Parallelism, s.TaskManagers, s.ExclusiveBuffers, filepath.Base(restore)))
-		j, err := job.Start(graph(), s, job.Options{CheckpointDir: dir, RestorePath: restore})
+		note("%s %s/%d p=%d tm=%d exclusive=%d %s incremental=%v fail=%d lose=%v restore=%s", s.Transport, s.CheckpointMode, s.AlignedTimeoutMs,
+			s.Parallelism, s.TaskManagers, s.ExclusiveBuffers, s.Backend, s.Incremental, s.FailUploadEvery, s.LoseNotifications, filepath.Base(restore))
+		return s
+	}
+	for attempt := 0; ; attempt++ {
+		s := draw()
+		j, err := job.Start(graph(), s, job.OnDisk(job.Options{CheckpointDir: dir, RestorePath: restore}, disk))
 		if err != nil {
 			t.Fatalf("seed %d, %q: %v", seed, trail, err)
 		}
@@ -126,10 +138,13 @@ func metamorphicRun(t *testing.T, seed uint64, r *rand.Rand, transport string) {
 				case <-j.Done():
 					running = false
 				case <-time.After(time.Duration(10+r.IntN(40)) * time.Millisecond):
-					s.Debloat, s.BufferTimeoutMs = r.IntN(2) == 0, []int{-1, 0, 5, 100}[r.IntN(4)]
-					j.Apply(s)
+					disk.full.Store(r.IntN(8) == 0)
+					disk.stuck.Store(r.IntN(8) == 0)
+					s = disturb(r, j, graph(), s, draw, note)
 				}
 			}
+			disk.full.Store(false)
+			disk.stuck.Store(false)
 		} else {
 			select {
 			case <-j.Done():
@@ -151,12 +166,45 @@ func metamorphicRun(t *testing.T, seed uint64, r *rand.Rand, transport string) {
 			t.Fatalf("seed %d, %q: %v", seed, trail, err)
 		}
 		if finished || t.Failed() {
+			holdsWhatIsReferredTo(t, dir)
+			if t.Failed() {
+				t.Logf("seed %d: %q", seed, trail)
+			}
 			return
 		}
 		if retained, _ := filepath.Glob(filepath.Join(dir, "chk-*", "_metadata")); len(retained) > 0 {
 			restore = filepath.Dir(retained[r.IntN(len(retained))])
 		}
 	}
+}
+
+// disturb does one random thing to a running job, and gives its settings then. That it may refuse, or fail, is in order.
+func disturb(r *rand.Rand, j *job.Job, g job.Graph, s task.Settings, draw func() task.Settings, note func(string, ...any)) task.Settings {
+	switch r.IntN(10) {
+	case 0:
+		_, err := j.Savepoint()
+		note("savepoint: %v", err)
+	case 1, 2:
+		next := draw()
+		err := j.Restart(g, next)
+		note("rescaled to that: %v", err)
+		if err == nil {
+			return next
+		}
+	case 3:
+		j.FailNextCheckpoint()
+	case 4:
+		j.LoseNextNotification()
+	case 5:
+		from, to := r.IntN(s.TaskManagers), r.IntN(s.TaskManagers)
+		if j.Inject(network.Fault(r.IntN(2)), from, to) == nil {
+			note("connection from %d to %d broken", from, to)
+		}
+	default:
+		s.Debloat, s.BufferTimeoutMs = r.IntN(2) == 0, []int{-1, 0, 5, 100}[r.IntN(4)]
+		j.Apply(s)
+	}
+	return s
 }
 
 // stuck says where the buffers of a job are.

@@ -60,7 +60,7 @@ func (j *Job) restartAfter(a *attempt, cause error) bool {
 		if next != nil {
 			graph, settings, next.from = next.graph, next.settings, from
 		}
-		err := j.begin(graph, settings, from)
+		err := j.begin(graph, settings, from, j.owns(from)) // after a failure it is the job's own, whatever the claim mode
 		if next != nil {
 			next.err = err
 			close(next.running)

@@ -49,10 +49,10 @@ func (a *attempt) fill(s *metric.Snapshot) {
 		if r.pool != nil {
 			s.Pools = append(s.Pools, poolReading(r.pool))
 		}
-		if r.gatePool != nil {
-			s.Pools = append(s.Pools, poolReading(r.gatePool))
-			st := r.gatePool.Stats()
-			s.Gates = append(s.Gates, metric.Gate{Vertex: r.vertex.ID, Subtask: r.Context.Index, FloatingFree: max(0, st.Size-st.Used), FloatingTotal: st.Size})
+		for i, in := range r.gates {
+			s.Pools = append(s.Pools, poolReading(in.pool))
+			st := in.pool.Stats()
+			s.Gates = append(s.Gates, metric.Gate{Vertex: r.vertex.ID, Subtask: r.Context.Index, Index: i, FloatingFree: max(0, st.Size-st.Used), FloatingTotal: st.Size})
 		}
 		for i := range r.from {
 			s.Channels = append(s.Channels, a.channel(r, i))
@@ -92,13 +92,14 @@ func (r *runner) subtask(now, started int64, ownBuffers int) metric.Subtask {
 	t.MeanFill = r.meanFill(now)
 	t.LatencyMs, t.LatencyBuckets = r.Latency(now)
 	r.inputUsage(&t, ownBuffers)
+	r.eventTime(&t)
 	return t
 }
 
 // inputUsage are Flink's three usages of input buffers: the exclusive ones of the remote channels, the floating ones of
 // the gate, and both together. A buffer counts as used unless it lies free in a channel or in the pool.
 func (r *runner) inputUsage(t *metric.Subtask, own int) {
-	if r.gatePool == nil {
+	if len(r.gates) == 0 {
 		return
 	}
 	exclusive, exclusiveUsed, floatingHeld := 0, 0, 0
@@ -111,15 +112,19 @@ func (r *runner) inputUsage(t *metric.Subtask, own int) {
 		exclusiveUsed += max(0, own-st.ExclusiveFree)
 		floatingHeld += st.FloatingHeld
 	}
-	pool := r.gatePool.Stats()
-	floatingUsed := max(0, pool.Used-floatingHeld)
+	used, size := 0, 0 // of the pools
+	for _, in := range r.gates {
+		st := in.pool.Stats()
+		used, size = used+st.Used, size+st.Size
+	}
+	floatingUsed := max(0, used-floatingHeld)
 	if exclusive > 0 {
 		t.InputExclusiveBuffersUsage = float64(exclusiveUsed) / float64(exclusive)
 	}
-	if pool.Size > 0 {
-		t.InputFloatingBuffersUsage = float64(floatingUsed) / float64(pool.Size)
+	if size > 0 {
+		t.InputFloatingBuffersUsage = float64(floatingUsed) / float64(size)
 	}
-	if all := exclusive + pool.Size; all > 0 {
+	if all := exclusive + size; all > 0 {
 		t.InPoolUsage = float64(exclusiveUsed+floatingUsed) / float64(all)
 	}
 }

@@ -37,7 +37,8 @@ func startTaskManagers(g *Graph, s *task.Settings, o *Options, log *slog.Logger)
 	for id := range s.TaskManagers {
 		tm := &taskManager{id: id, memory: memory.NewGlobalPool(segments, s.SegmentBytes), partitions: network.NewPartitionManager(), wire: wire}
 		tm.connections, err = network.NewConnectionManager(network.ConnectionOptions{
-			Name: fmt.Sprintf("tm %d", id), Transport: wire.Port(id), Provider: tm.partitions, Vertices: vertices, NoCredit: s.FlowControl == "tcp", Tracer: o.Tracer, Frames: o.Frames})
+			Name: fmt.Sprintf("tm %d", id), Transport: wire.Port(id), Provider: tm.partitions, Vertices: vertices, NoCredit: s.FlowControl == "tcp", Tracer: o.Tracer, Frames: o.Frames,
+			SenderCore: o.Cores.Network.Sender})
 		if err != nil {
 			stopTaskManagers(tms, log)
 			return nil, fmt.Errorf("task manager %d: %w", id, err)

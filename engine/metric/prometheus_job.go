@@ -128,6 +128,9 @@ func (e *exposition) watermark(t *Subtask, l labels) {
 		watermark = math.MinInt64
 	}
 	e.gauge(taskScope, "currentInputWatermark", l, watermark)
+	if t.EventTime != nil && t.EventTime.Windows != nil {
+		e.gauge(taskScope+"_operator", "numLateRecordsDropped", l, float64(t.EventTime.Windows.NumLateRecordsDropped))
+	}
 }
 
 // buffers adds the Shuffle_Netty families, and those of them that a task has under its own name as well.

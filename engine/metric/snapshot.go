@@ -17,6 +17,7 @@ type Snapshot struct {
 	Channels             []Channel         `json:"channels"`
 	Checkpoints          []Checkpoint      `json:"checkpoints"` // newest first, the last 10
 	CheckpointCounts     *CheckpointCounts `json:"checkpointCounts,omitempty"`
+	DeletedFiles         []DeletedFile     `json:"deletedFiles,omitempty"` // newest first, the last 200
 	Diagnosis            *Diagnosis        `json:"diagnosis,omitempty"`
 	Totals               Totals            `json:"totals"`
 }
@@ -85,6 +86,8 @@ type Subtask struct {
 	CurrentInputWatermark int64    `json:"currentInputWatermark,omitempty"`
 	Recent                Rates    `json:"recent"`
 	State                 *State   `json:"state,omitempty"`
+	// EventTime is left out where no watermark has come.
+	EventTime *EventTime `json:"eventTime,omitempty"`
 
 	// IsBackPressured says whether the task has no output buffer ready at this moment.
 	IsBackPressured bool         `json:"isBackPressured,omitempty"`
@@ -117,18 +120,49 @@ type State struct {
 	RestoredKeys   int64 `json:"restoredKeys"`
 	KeysOutOfRange int64 `json:"keysOutOfRange"`
 	// Restore says which way the state came back: which files were opened, what was cut off, what was taken in.
-	Restore        string `json:"restore,omitempty"`
-	DroppedExpired int64  `json:"droppedExpired,omitempty"`
-	Backend        string `json:"backend,omitempty"`
-	Heap           *Heap  `json:"heap,omitempty"`
-	LSM            *LSM   `json:"lsm,omitempty"`
+	Restore string `json:"restore,omitempty"`
+	// Restored is the same by its parts; nil of a job that began without state.
+	Restored       *Restored `json:"restored,omitempty"`
+	DroppedExpired int64     `json:"droppedExpired,omitempty"`
+	// DroppedInBackground are those of them that cleanup or compaction removed, and no read came upon.
+	DroppedInBackground int64    `json:"droppedInBackground,omitempty"`
+	TTL                 *TTL     `json:"ttl,omitempty"`
+	InPlace             *InPlace `json:"inPlace,omitempty"`
+	Backend             string   `json:"backend,omitempty"`
+	Heap                *Heap    `json:"heap,omitempty"`
+	LSM                 *LSM     `json:"lsm,omitempty"`
+}
+
+// InPlace tells about changes of values that were not put back.
+type InPlace struct {
+	Tried int64 `json:"tried"` // that were looked at again, one of many
+	Kept  int64 `json:"kept"`  // that the next read of the key saw
+}
+
+// TTL tells about the values of a state with a time to live.
+type TTL struct {
+	Live    int64 `json:"live"`    // that a read would give; -1 where there are too many to look at
+	Expired int64 `json:"expired"` // that no read gives any more, but that are still stored
+	// OldestReadMs is the age, since it was last written, of the oldest value that a read gave over the last seconds.
+	OldestReadMs int64 `json:"oldestReadMs"`
+	Reads        int64 `json:"reads"`  // of keys that are only read
+	Begun        int64 `json:"begun"`  // values that were written where there was none, or none any more
+	TooOld       int64 `json:"tooOld"` // values that were given although, by their own time, they had expired: a fault
 }
 
 // Heap tells about the copy-on-write maps of a subtask.
 type Heap struct {
-	Version   int64 `json:"version"` // the highest of its maps
-	Copies    int64 `json:"copies"`  // entries and values copied because a snapshot was open
-	Snapshots int   `json:"snapshots"`
+	// CopiedByReads are entries that were copied because they were read, CopiedByWrites because they were written.
+	CopiedByReads  int64 `json:"copiedByReads"`
+	CopiedByWrites int64 `json:"copiedByWrites"`
+	// HeldEntries are old ones that are kept for snapshots now, HeldBytes about what they take.
+	HeldEntries int64 `json:"heldEntries"`
+	HeldBytes   int64 `json:"heldBytes"`
+	// PeakHeldEntries is the highest HeldEntries that was read.
+	PeakHeldEntries int64 `json:"peakHeldEntries"`
+	Version         int64 `json:"version"` // the highest of its maps
+	Copies          int64 `json:"copies"`  // entries and values copied because a snapshot was open
+	Snapshots       int   `json:"snapshots"`
 }
 
 // LSM tells about the tree of a subtask.
@@ -139,6 +173,58 @@ type LSM struct {
 	Compactions   int64      `json:"compactions"`
 	LiveBytes     int64      `json:"liveBytes"` // of the tables, in the subtask's key groups
 	CacheBytes    int64      `json:"cacheBytes"`
+
+	// BudgetBytes is what all stores of the task manager share: CacheBytes, CacheHits and CacheMisses are of all of them too.
+	// One memtable of this store may grow to MemtableLimitBytes.
+	BudgetBytes        int64 `json:"budgetBytes"`
+	MemtableLimitBytes int64 `json:"memtableLimitBytes"`
+	MemtableWritten    int64 `json:"memtableWrittenBytes"` // since the last flush: keys and values, without what the memtable adds
+	CacheHits          int64 `json:"cacheHits"`
+	CacheMisses        int64 `json:"cacheMisses"`
+
+	FlushedBytes      int64   `json:"flushedBytes"`
+	CompactedInBytes  int64   `json:"compactedInBytes"`
+	CompactedOutBytes int64   `json:"compactedOutBytes"`
+	ReadAmplification float64 `json:"readAmplification"`
+
+	// What the task asked of the store since it was opened: reads and writes, the bytes of their keys, of the values that were
+	// read and of those that were written, and how often the current key's part of the keys was built.
+	Gets        int64 `json:"gets"`
+	Puts        int64 `json:"puts"`
+	KeyBytes    int64 `json:"keyBytes"`
+	ReadBytes   int64 `json:"readBytes"`
+	WriteBytes  int64 `json:"writeBytes"`
+	PrefixBuilt int64 `json:"prefixBuilt"`
+
+	States []LSMState `json:"states,omitempty"` // by name
+}
+
+// LSMState is one state in the store.
+type LSMState struct {
+	Name    string `json:"name"`
+	ID      int    `json:"id"` // its number in the keys
+	Kind    string `json:"kind"`
+	Entries int64  `json:"entries"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// Restored tells which way the keyed state of a subtask came back. Key groups are half open, [from, to).
+type Restored struct {
+	// Path is same (the files of one handle are opened), clipped (what is not the subtask's is cut off them), merged (others
+	// are taken in too), or read (key group by key group, in the format of every backend).
+	Path    string           `json:"path"`
+	Clips   [][2]int         `json:"clips,omitempty"` // what was cut off the base
+	Handles []RestoredHandle `json:"handles"`
+}
+
+// RestoredHandle is the keyed state of one old subtask that met the new one's key groups.
+type RestoredHandle struct {
+	Subtask   int    `json:"subtask"` // the old one
+	KeyGroups [2]int `json:"keyGroups"`
+	Taken     [2]int `json:"taken"`
+	How       string `json:"how"`              // base ingested copied read
+	Tables    int    `json:"tables,omitempty"` // taken in by reference
+	Bytes     int64  `json:"bytes"`            // of the handle; of one that is read, of the part
 }
 
 // LSMLevel is one level of the tree.
@@ -220,6 +306,7 @@ type Checkpoint struct {
 	PersistedBytes     int64               `json:"persistedBytes"`
 	Path               string              `json:"path,omitempty"`
 	Failure            string              `json:"failure,omitempty"`
+	NotificationLost   bool                `json:"notificationLost,omitempty"` // it is complete, and no task heard of it
 	Subtasks           []SubtaskCheckpoint `json:"subtasks,omitempty"`
 	SharedFiles        []SharedFile        `json:"sharedFiles,omitempty"`
 }
@@ -229,10 +316,28 @@ type SharedFile struct {
 	Vertex          string `json:"vertex"`
 	Subtask         int    `json:"subtask"`
 	Name            string `json:"name"`           // in the backend's own folder
+	Origin          string `json:"origin"`         // the backend's life that gave the name: the next one gives it to other bytes
 	File            string `json:"file,omitempty"` // in the folder of shared files
 	Bytes           int64  `json:"bytes"`
 	State           string `json:"state"`           // uploaded reused inlined
 	FirstCheckpoint int64  `json:"firstCheckpoint"` // that stored it
+}
+
+// DeletedFile is a file of the shared folder that is gone, and why.
+type DeletedFile struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// Checkpoint is the one that had the file deleted.
+	Checkpoint int64 `json:"checkpoint"`
+	// Because is subsumed (that checkpoint is complete, and no retained one refers to the file), failed or late (the
+	// checkpoint stored the file and was given up, or the part came after that).
+	Because string `json:"because"`
+	AtMs    int64  `json:"atMs"`
+	// Vertex, Subtask, Name and Origin are those of the backend's file, where they are known.
+	Vertex  string `json:"vertex,omitempty"`
+	Subtask int    `json:"subtask"`
+	Name    string `json:"name,omitempty"`
+	Origin  string `json:"origin,omitempty"`
 }
 
 // CheckpointCounts count the checkpoints since the start of the job, those that left the history included.

@@ -9,11 +9,16 @@ var (
 	_ task.Source   = (*FileSource)(nil)
 	_ task.Operator = (*Slow)(nil)
 	_ task.Operator = (*KeyedCount)(nil)
+	_ task.Operator = (*WindowCount)(nil)
 	_ task.Operator = (*Sink)(nil)
 	_ task.Operator = (*Checksum)(nil)
 	_ task.Operator = (*FlatMap)(nil)
 	_ task.Operator = (*Salt)(nil)
 	_ task.Operator = (*PreCount)(nil)
+
+	_ task.EventTimeSource   = (*EventSource)(nil)
+	_ task.EventTimeOperator = (*WindowCount)(nil)
+	_ task.WindowReporter    = (*WindowCount)(nil)
 
 	_ task.Ticking    = (*PreCount)(nil)
 	_ task.PreBarrier = (*PreCount)(nil)

@@ -99,7 +99,9 @@ type Stats struct {
 	RestoredKeys   int64
 	KeysOutOfRange int64
 	DroppedExpired int64 // values removed because their time to live had passed
-	States         []StateStats
+	// DroppedInBackground are those of them that no read came upon: cleanup or compaction removed them.
+	DroppedInBackground int64
+	States              []StateStats
 }
 
 // StateStats are the figures of one state.

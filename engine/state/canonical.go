@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/golang/snappy"
+
 	"weir/engine/serde"
 )
 
@@ -31,8 +33,12 @@ import (
 // The entries of one key and namespace of a map stand together. A value is what the state's codec writes: with a TTL led
 // by 8 bytes of time in ms (Stamp), of a map led by one byte that is 1 where the value is absent (AppendNullable), of a
 // list one element behind the other, of timers 8 bytes of time in ms.
+//
+// In a compressed key group (Compressed) the version is 3, and what stands behind the type of the keys comes in blocks:
+// the length of a block as a varint, then the block, compressed by Snappy.
 const (
 	canonicalVersion = 2
+	packedVersion    = 3
 	flagWindow       = 1
 	flagTTL          = 2
 	// chunk is what a writer gathers before it writes.
@@ -51,17 +57,32 @@ type CanonicalWriter struct {
 	inState bool
 	meta    Meta
 	err     error
+
+	packed bool // buf is what the group has that is not compressed yet
+	begun  bool // a block of the group is written
+	block  []byte
+}
+
+type compressedKey struct{}
+
+// Compressed has a Snapshot that is written with the context compress each key group by itself, as Flink does with
+// execution.checkpointing.snapshot-compression. A restore takes either.
+func Compressed(ctx context.Context) context.Context {
+	return context.WithValue(ctx, compressedKey{}, true)
 }
 
 // NewCanonicalWriter writes to w, in pieces of about 1 MiB, until ctx is done.
 func NewCanonicalWriter(ctx context.Context, w io.Writer, t serde.KeyType) *CanonicalWriter {
-	return &CanonicalWriter{ctx: ctx, w: w, keyType: t, buf: make([]byte, 0, 64<<10)}
+	return &CanonicalWriter{ctx: ctx, w: w, keyType: t, buf: make([]byte, 0, 64<<10), packed: ctx.Value(compressedKey{}) != nil}
 }
 
 // Group begins a key group.
 func (c *CanonicalWriter) Group(group int) {
 	c.endGroup()
 	c.offsets = append(c.offsets, GroupOffset{KeyGroup: group, Offset: c.at()})
+	if c.begun = false; c.packed {
+		return
+	}
 	c.buf = append(c.buf, canonicalVersion, byte(c.keyType))
 }
 
@@ -71,6 +92,14 @@ func (c *CanonicalWriter) endGroup() {
 	c.endState()
 	if n := len(c.offsets); n > 0 {
 		o := &c.offsets[n-1]
+		if c.packed {
+			if c.flush(); !c.begun {
+				c.offsets = c.offsets[:n-1]
+				return
+			}
+			o.Length = c.written - o.Offset
+			return
+		}
 		if o.Length = c.at() - o.Offset; o.Length == headerBytes {
 			// Nothing in it: as if it had not begun. Its header is always the end of buf.
 			c.buf = c.buf[:len(c.buf)-headerBytes]
@@ -153,14 +182,55 @@ func (c *CanonicalWriter) flush() {
 	if c.err == nil {
 		c.err = c.ctx.Err()
 	}
-	if c.err == nil {
-		_, c.err = c.w.Write(c.buf)
+	out := c.buf
+	if c.packed {
+		out = c.pack()
 	}
-	c.written += int64(len(c.buf))
+	if c.err == nil {
+		_, c.err = c.w.Write(out)
+	}
+	c.written += int64(len(out))
 	if cap(c.buf) < chunk {
 		c.buf = make([]byte, 0, chunk)
 	}
 	c.buf = c.buf[:0]
+}
+
+// pack is what the group has gathered as a block, behind the group's head if it is the first.
+func (c *CanonicalWriter) pack() []byte {
+	if len(c.buf) == 0 {
+		return nil
+	}
+	body := snappy.Encode(c.block[:cap(c.block)], c.buf)
+	c.block = body
+	out := make([]byte, 0, headerBytes+binary.MaxVarintLen32+len(body))
+	if !c.begun {
+		out, c.begun = append(out, packedVersion, byte(c.keyType)), true
+	}
+	return append(binary.AppendUvarint(out, uint64(len(body))), body...)
+}
+
+// unpack is the body of a compressed key group.
+func unpack(b []byte) ([]byte, error) {
+	var body []byte
+	for len(b) > 0 {
+		n, w := binary.Uvarint(b)
+		if w <= 0 || n > uint64(len(b)-w) {
+			return nil, errShort
+		}
+		block := b[w : w+int(n)]
+		b = b[w+int(n):]
+		size, err := snappy.DecodedLen(block)
+		if err != nil || size > 32*len(block)+64 { // a copy of 64 bytes takes two at least: no length may take all memory
+			return nil, fmt.Errorf("a compressed block of %d bytes is damaged", len(block))
+		}
+		at := len(body)
+		body = append(body, make([]byte, size)...)
+		if _, err := snappy.Decode(body[at:], block); err != nil {
+			return nil, fmt.Errorf("a compressed block of %d bytes is damaged: %w", len(block), err)
+		}
+	}
+	return body, nil
 }
 
 // Finish writes what is left.
@@ -228,10 +298,12 @@ func NewCanonicalReader(b []byte, t serde.KeyType) *CanonicalReader {
 	switch {
 	case len(b) < headerBytes:
 		r.err = fmt.Errorf("%d bytes, expected at least %d", len(b), headerBytes)
-	case b[0] != canonicalVersion:
-		r.err = fmt.Errorf("format version %d, expected %d", b[0], canonicalVersion)
+	case b[0] != canonicalVersion && b[0] != packedVersion:
+		r.err = fmt.Errorf("format version %d, expected %d or %d", b[0], canonicalVersion, packedVersion)
 	case serde.KeyType(b[1]) != t:
 		r.err = fmt.Errorf("keys of type %v, expected %v", serde.KeyType(b[1]), t)
+	case b[0] == packedVersion:
+		r.b, r.err = unpack(b[headerBytes:])
 	default:
 		r.b = b[headerBytes:]
 	}

@@ -5,6 +5,7 @@ import (
 
 	"weir/engine/keygroup"
 	"weir/engine/serde"
+	"weir/engine/trace"
 )
 
 // KeyContext is the current key of one keyed backend: the task sets it before each record and clears it behind
@@ -23,9 +24,17 @@ type KeyContext struct {
 	keyType        serde.KeyType
 	maxParallelism int
 	groups         keygroup.Range
+	tracer         *trace.Tracer
+	thread         string
 
 	_ [64]byte
 }
+
+// Trace has the tracepoints of the state hit under the name of the task. It is called before the first record.
+func (c *KeyContext) Trace(t *trace.Tracer, thread string) { c.tracer, c.thread = t, thread }
+
+// Tracer is where the tracepoints of the state are hit, and the name of the task; a nil Tracer is off.
+func (c *KeyContext) Tracer() (t *trace.Tracer, thread string) { return c.tracer, c.thread }
 
 // NewKeyContext makes the context of a subtask that owns the key groups.
 func NewKeyContext(t serde.KeyType, maxParallelism int, groups keygroup.Range) (*KeyContext, error) {
@@ -49,6 +58,10 @@ func (c *KeyContext) Set(key serde.Key, hash int32) error {
 	c.key, c.hash, c.group, c.active = key, hash, int32(group), true
 	c.turn++
 	c.owner.take()
+	if c.tracer.On(trace.KeyGroupComputed) {
+		c.tracer.Hit(trace.KeyGroupComputed, c.thread, trace.Str("key", serde.FormatKey(c.keyType, key)), trace.Int("hash", hash), trace.Int("group", group),
+			trace.Int("maxParallelism", c.maxParallelism))
+	}
 	return nil
 }
 

@@ -93,6 +93,16 @@ func (s *ValueState[V]) ForEachKey(f func(key serde.Key) error) error {
 // Entries is the number of values.
 func (s *ValueState[V]) Entries() int64 { return s.table.Entries() }
 
+// Ages counts the values that have not expired, and those that have and are still stored; without a TTL all are live.
+func (s *ValueState[V]) Ages() (live, expired int64, err error) {
+	if t, ok := s.table.(interface {
+		Ages() (live, expired int64, err error)
+	}); ok {
+		return t.Ages()
+	}
+	return s.Entries(), 0, nil
+}
+
 // ListState is a list of elements per key and namespace.
 type ListState[E any] struct {
 	base

@@ -96,27 +96,73 @@ type Expiry struct {
 	onRead  bool
 	now     func() int64
 	dropped *int64
+	// each is how many entries an access to a value looks at beside its own.
+	each func() int
+}
+
+// Cleaned has each access to a single value also look at so many other entries and remove those that have expired, where
+// the backend can go through them (Flink's incremental cleanup, which its heap backend has).
+func (e Expiry) Cleaned(each func() int) Expiry {
+	e.each = each
+	return e
+}
+
+// sweeper is a table that goes through its entries a few at a time.
+type sweeper[V any] interface {
+	Sweep(n int, gone func(V) bool) int
 }
 
 // NewExpiry makes it; dropped is where the backend counts removed values.
 func NewExpiry(t TTL, now func() int64, dropped *int64) Expiry {
-	return Expiry{t.After.Milliseconds(), t.OnRead, now, dropped}
+	return Expiry{ttlMs: t.After.Milliseconds(), onRead: t.OnRead, now: now, dropped: dropped}
 }
 
 // WithTTL hides values that have expired, and removes each when it is read.
-func WithTTL[V any](t Table[Stamped[V]], e Expiry) Table[V] { return &ttlTable[V]{t, e} }
+func WithTTL[V any](t Table[Stamped[V]], e Expiry) Table[V] {
+	s, _ := t.(sweeper[Stamped[V]])
+	return &ttlTable[V]{t, e, s}
+}
 
 type ttlTable[V any] struct {
-	t Table[Stamped[V]]
-	e Expiry
+	t     Table[Stamped[V]]
+	e     Expiry
+	sweep sweeper[Stamped[V]] // nil where the backend cleans up by itself
+}
+
+// clean is the access's share of the incremental cleanup.
+func (t *ttlTable[V]) clean(now int64) {
+	if t.sweep == nil || t.e.each == nil {
+		return
+	}
+	if n := t.e.each(); n > 0 {
+		t.sweep.Sweep(n, func(s Stamped[V]) bool { return Expired(s.At, t.e.ttlMs, now) })
+	}
+}
+
+// Ages counts the entries that have not expired, and those that have and are still stored.
+func (t *ttlTable[V]) Ages() (live, expired int64, err error) {
+	now := t.e.now()
+	err = t.t.Each(func(_ int, _ serde.Key, _ Window, s Stamped[V]) bool {
+		if Expired(s.At, t.e.ttlMs, now) {
+			expired++
+		} else {
+			live++
+		}
+		return true
+	})
+	return live, expired, err
 }
 
 func (t *ttlTable[V]) Get(ns Window) (v V, ok bool, err error) {
 	s, ok, err := t.t.Get(ns)
-	if err != nil || !ok {
+	if err != nil {
 		return v, false, err
 	}
 	now := t.e.now()
+	defer t.clean(now)
+	if !ok {
+		return v, false, nil
+	}
 	if Expired(s.At, t.e.ttlMs, now) {
 		*t.e.dropped++
 		return v, false, t.t.Remove(ns)
@@ -127,8 +173,14 @@ func (t *ttlTable[V]) Get(ns Window) (v V, ok bool, err error) {
 	return s.Value, err == nil, err
 }
 
-func (t *ttlTable[V]) Put(ns Window, v V) error { return t.t.Put(ns, Stamped[V]{t.e.now(), v}) }
-func (t *ttlTable[V]) Remove(ns Window) error   { return t.t.Remove(ns) }
+func (t *ttlTable[V]) Put(ns Window, v V) error {
+	now := t.e.now()
+	err := t.t.Put(ns, Stamped[V]{now, v})
+	t.clean(now)
+	return err
+}
+
+func (t *ttlTable[V]) Remove(ns Window) error { return t.t.Remove(ns) }
 
 func (t *ttlTable[V]) Each(f func(group int, key serde.Key, ns Window, v V) bool) error {
 	now := t.e.now()

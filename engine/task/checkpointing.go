@@ -161,6 +161,7 @@ type reportedState struct {
 func (t *Task) RequestReport() { t.Mailbox.Post(t.report) }
 
 func (t *Task) report() {
+	t.reportWindows()
 	for _, op := range t.operators {
 		r, ok := op.(StateReporter)
 		if !ok {

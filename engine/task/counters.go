@@ -31,6 +31,7 @@ func (t *Task) publishIfAsked() {
 
 // Publish stores the task's own counters where others read them. Only the task's goroutine may call it.
 func (t *Task) Publish() {
+	t.publishWatermarks()
 	c := &t.Counters
 	c.RecordsIn.Store(t.plain.recordsIn)
 	c.RecordsEmitted.Store(t.plain.recordsEmitted)

@@ -6,12 +6,29 @@ import (
 	"weir/engine/trace"
 )
 
+// DebloatCore decides on the sizes of a gate's buffers. The engine's is a Debloater; see that for the methods. They are
+// called once each debloat period, on the task's goroutine.
+type DebloatCore interface {
+	Recalculate(throughput int64, buffersInUse int) (size int, announce bool)
+	EstimatedTimeToConsumeMs() int64
+	LastBufferSize() int
+	Reconfigure(DebloatConfig) error
+}
+
+// newDebloatCore makes the core, by default the engine's own.
+func (t *Task) newDebloatCore(c DebloatConfig) (DebloatCore, error) {
+	if t.Config.Debloater != nil {
+		return t.Config.Debloater(c)
+	}
+	return NewDebloater(c)
+}
+
 // debloatShell runs the debloater of a task's gate: it measures throughput on the task's goroutine and recalculates as
 // mail at each period (StreamTask.scheduleBufferDebloater).
 type debloatShell struct {
 	t          *Task
 	throughput *ThroughputCalculator
-	core       *Debloater // nil while debloating is off
+	core       DebloatCore // nil while debloating is off
 	period     time.Duration
 	timer      *time.Timer
 }
@@ -46,7 +63,7 @@ func (d *debloatShell) configure(s *Settings, atStart bool) {
 		}
 		return
 	}
-	core, err := NewDebloater(c)
+	core, err := d.t.newDebloatCore(c)
 	if err != nil {
 		d.t.Logger.Warn("debloating stays off", "task", d.t.name, "err", err)
 		return
@@ -72,7 +89,7 @@ func (d *debloatShell) stop() {
 	}
 }
 
-func (d *debloatShell) recalculate(core *Debloater) {
+func (d *debloatShell) recalculate(core DebloatCore) {
 	if d.core != core || core == nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"weir/engine/state"
 	"weir/engine/state/heap"
 	"weir/engine/state/lsm"
+	"weir/engine/trace"
 )
 
 // The state backends: values of Settings.Backend, and of Flink's state.backend.type (which calls the second rocksdb).
@@ -32,6 +33,8 @@ type StateEnv struct {
 	// job's own, so that later checkpoints may refer to them.
 	Files   checkpoint.SharedFiles
 	Claimed bool
+	// Old are the key groups of the subtasks that the checkpoint was taken of, in their order.
+	Old []keygroup.Range
 }
 
 // KeyedState is the keyed state of one operator of one subtask in the backend that the settings say.
@@ -41,6 +44,8 @@ type KeyedState struct {
 	heap *heap.Backend // nil unless it is that
 	lsm  *lsm.Backend
 	path string // of the restore
+	view heapViews
+	from *metric.Restored
 }
 
 // KeyedOperator is implemented by operators whose state is keyed: it is taken by the sync phase and written beside the task.
@@ -76,12 +81,18 @@ func (c *Context) OpenKeyed(t serde.KeyType, restored []*checkpoint.OperatorStat
 	if err != nil {
 		return nil, err
 	}
+	k.Context().Trace(c.Tracer, c.Thread)
+	if c.Tracer.On(trace.BackendLoaded) {
+		c.Tracer.Hit(trace.BackendLoaded, c.Thread, trace.Str("backend", k.Name()), trace.Str("operator", c.Operator), trace.Str("keyGroups", span(c.KeyGroups)),
+			trace.Int("restoredHandles", len(files)), trace.Int("restoredGroups", len(groups)))
+	}
 	if len(groups) > 0 {
 		if err := k.Backend.Restore(groups); err != nil {
 			return nil, errors.Join(err, k.Backend.Close())
 		}
 		k.path += fmt.Sprintf("read %d key groups", len(groups))
 	}
+	k.from = c.restoredFrom(k.lsm, files, groups)
 	return k, nil
 }
 
@@ -99,7 +110,8 @@ func (k *KeyedState) openHeap(t serde.KeyType, files []checkpoint.IncrementalSta
 		*groups = append(*groups, read...)
 		k.path = "opened the files of the lsm backend and "
 	}
-	b, err := heap.New(heap.Options{Key: t, MaxParallelism: c.MaxParallelism, KeyGroups: c.KeyGroups})
+	b, err := heap.New(heap.Options{Key: t, MaxParallelism: c.MaxParallelism, KeyGroups: c.KeyGroups, Copied: k.copied,
+		Cleanup: func() int { return c.Settings.TtlCleanupEntries }})
 	if err != nil {
 		return err
 	}
@@ -136,7 +148,8 @@ func (c *Context) lsmOptions(t serde.KeyType) (lsm.Options, error) {
 	if err != nil {
 		return lsm.Options{}, err
 	}
-	return lsm.Options{Dir: dir, Key: t, MaxParallelism: c.MaxParallelism, KeyGroups: c.KeyGroups, Memory: memory, StateIDs: c.State.StateIDs(c.Operator)}, nil
+	return lsm.Options{Dir: dir, Key: t, MaxParallelism: c.MaxParallelism, KeyGroups: c.KeyGroups, Memory: memory, StateIDs: c.State.StateIDs(c.Operator),
+		Tracer: c.Tracer, Thread: c.Thread}, nil
 }
 
 func (k *KeyedState) openLSM(t serde.KeyType, files []checkpoint.IncrementalState) error {
@@ -209,11 +222,14 @@ func (k *KeyedState) Aborted(id int64) {
 // Report is what the Snapshot tells of the state. Only the task's goroutine may call it.
 func (k *KeyedState) Report() metric.State {
 	s := k.Stats()
-	m := metric.State{Keys: s.Keys, Bytes: s.Bytes, RestoredKeys: s.RestoredKeys, KeysOutOfRange: s.KeysOutOfRange, DroppedExpired: s.DroppedExpired,
-		Restore: k.path, Backend: k.Name()}
+	m := metric.State{Keys: s.Keys, Bytes: s.Bytes, RestoredKeys: s.RestoredKeys, KeysOutOfRange: s.KeysOutOfRange, DroppedExpired: s.DroppedExpired, DroppedInBackground: s.DroppedInBackground,
+		Restore: k.path, Restored: k.from, Backend: k.Name()}
 	switch {
 	case k.heap != nil:
-		h := &metric.Heap{Snapshots: k.heap.SnapshotsOpen()}
+		h := &metric.Heap{Snapshots: k.heap.SnapshotsOpen(), CopiedByReads: k.view.byReads, CopiedByWrites: k.view.byWrites}
+		h.HeldEntries, h.HeldBytes = k.heap.Held()
+		k.view.peak = max(k.view.peak, h.HeldEntries)
+		h.PeakHeldEntries = k.view.peak
 		for _, st := range s.States {
 			for g := range k.ctx.KeyGroups.All() {
 				if r, ok := k.heap.Readings(st.Name, g); ok {
@@ -224,11 +240,7 @@ func (k *KeyedState) Report() metric.State {
 		}
 		m.Heap = h
 	case k.lsm != nil:
-		t := k.lsm.LSM()
-		m.LSM = &metric.LSM{MemtableBytes: t.MemtableBytes, Flushes: t.Flushes, Compactions: t.Compactions, LiveBytes: t.LiveBytes, CacheBytes: t.CacheBytes}
-		for _, l := range t.Levels {
-			m.LSM.Levels = append(m.LSM.Levels, metric.LSMLevel{Files: l.Files, Bytes: l.Bytes})
-		}
+		m.LSM = lsmReport(k.lsm.LSM())
 	}
 	return m
 }

@@ -87,7 +87,7 @@ func (t *Task) emit() (outcome, time.Duration, error) {
 		status, wait := t.source.Next(r)
 		switch status {
 		case Ready:
-			if t.latency.on || r.HasTimestamp {
+			if (t.latency.on || r.HasTimestamp) && t.watermarks.source == nil {
 				t.latency.stamp(r)
 			}
 			if err := t.head.Collect(r); err != nil {
@@ -127,6 +127,9 @@ func (t *Task) process() (outcome, error) {
 					break
 				}
 				if kind != serde.KindRecord {
+					if err := t.element(kind); err != nil {
+						return more, err
+					}
 					continue
 				}
 				t.plain.recordsIn++
@@ -155,7 +158,7 @@ func (t *Task) process() (outcome, error) {
 		if b.IsData() {
 			t.barriers.Processed(len(b.Bytes))
 			t.buffer = b
-			t.current = &t.decoder[channel]
+			t.current, t.channel = &t.decoder[channel], channel
 			t.current.SetBuffer(b.Bytes)
 			t.Publish()
 			continue
@@ -186,8 +189,11 @@ func (t *Task) count(b network.Buffer, channel int) {
 	}
 }
 
-// finish ends the operators and then the output.
+// finish ends event time, the operators, and then the output.
 func (t *Task) finish() error {
+	if err := t.endOfTime(); err != nil {
+		return err
+	}
 	for _, op := range t.operators {
 		if err := op.Finish(); err != nil {
 			return err

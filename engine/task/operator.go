@@ -7,6 +7,7 @@ import (
 	"weir/engine/keygroup"
 	"weir/engine/metric"
 	"weir/engine/serde"
+	"weir/engine/trace"
 )
 
 // Context is what a source or an operator knows of where it runs. It belongs to the task's goroutine.
@@ -24,6 +25,9 @@ type Context struct {
 	Operator string
 	// State is what keyed state needs of where the task runs; nil has the hashmap backend only.
 	State *StateEnv
+	// Tracer has the job's tracepoints; nil has none. The task's own name there is Thread.
+	Tracer *trace.Tracer
+	Thread string
 }
 
 // Status is what a source has.

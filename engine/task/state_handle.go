@@ -54,13 +54,19 @@ func (k *KeyedState) Take(id int64, savepoint bool) (StateHandle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canonicalHandle{s}, nil
+	return canonicalHandle{s, k.ctx.Settings.SnapshotCompression}, nil
 }
 
 // canonicalHandle is written by key group, straight into the state file.
-type canonicalHandle struct{ state.Snapshot }
+type canonicalHandle struct {
+	state.Snapshot
+	compressed bool
+}
 
 func (h canonicalHandle) Store(ctx context.Context, _ StateStore) (*StoredState, error) {
+	if h.compressed {
+		ctx = state.Compressed(ctx)
+	}
 	write := func(w io.Writer) ([]checkpoint.KeyGroupOffset, error) {
 		offsets, err := h.Write(ctx, w)
 		out := make([]checkpoint.KeyGroupOffset, len(offsets))
@@ -82,7 +88,7 @@ func (h filesHandle) Store(ctx context.Context, to StateStore) (*StoredState, er
 	}
 	s := &StoredState{State: &checkpoint.OperatorState{Incremental: []checkpoint.IncrementalState{u.State}}}
 	for _, f := range u.Files {
-		s.Files = append(s.Files, metric.SharedFile{Name: f.Name, File: f.File, Bytes: f.Bytes, State: string(f.State), FirstCheckpoint: f.FirstCheckpoint})
+		s.Files = append(s.Files, metric.SharedFile{Name: f.Name, Origin: f.Origin, File: f.File, Bytes: f.Bytes, State: string(f.State), FirstCheckpoint: f.FirstCheckpoint})
 	}
 	return s, nil
 }

@@ -65,6 +65,8 @@ type Config struct {
 	Tracer          *trace.Tracer
 	Logger          *slog.Logger
 	Listener        Listener
+	// Debloater makes the gate's; nil is NewDebloater.
+	Debloater func(DebloatConfig) (DebloatCore, error)
 }
 
 // ErrCanceled is what a cancelled task ends with.
@@ -83,8 +85,10 @@ type Task struct {
 	record  serde.Record
 	decoder []serde.Deserializer // one per channel, since a record may span buffers
 	current *serde.Deserializer  // has an unfinished buffer
+	channel int                  // that it is of
 	buffer  network.Buffer
 
+	watermarks watermarks
 	barriers   *checkpoint.BarrierHandler
 	inFlight   inFlight
 	recovery   *recovery // nil once it is over
@@ -95,7 +99,8 @@ type Task struct {
 	suspended  bool // stopped with a checkpoint: no more records
 	plain      plainCounters
 	quitting   bool
-	keyed      atomic.Bool  // an operator has keyed state
+	keyed      atomic.Bool // an operator has keyed state
+	firstKeyed atomic.Pointer[KeyedState]
 	completed  atomic.Int64 // newest checkpoint that is known to be complete
 	writes     writes
 	canceled   chan struct{}
@@ -111,8 +116,10 @@ type Task struct {
 // New makes a task; Run runs it.
 func New(c Config) *Task {
 	t := &Task{Config: c, name: fmt.Sprintf("%s %d", c.Vertex, c.Context.Index), canceled: make(chan struct{})}
+	t.Context.Tracer, t.Context.Thread = c.Tracer, t.name
+	n := 0
 	if t.Gate != nil {
-		n := t.Gate.Channels()
+		n = t.Gate.Channels()
 		t.openInputs = n
 		t.decoder = make([]serde.Deserializer, n)
 		for i := range t.decoder {
@@ -124,6 +131,7 @@ func New(c Config) *Task {
 			t.recovery = newRecovery(c.Recovery, t)
 		}
 	}
+	t.watermarks.init(n)
 	return t
 }
 
@@ -173,6 +181,7 @@ func (t *Task) startShells() {
 	}
 	t.latency.configure(t.Context.Settings)
 	t.startTicks()
+	t.startWatermarks()
 }
 
 func (t *Task) stopShells() {
@@ -185,6 +194,7 @@ func (t *Task) stopShells() {
 	for _, timer := range t.ticks {
 		timer.Stop()
 	}
+	t.stopWatermarks()
 }
 
 // open restores and opens the chain from its end, so that an operator's output is open before it.
@@ -207,8 +217,9 @@ func (t *Task) open() error {
 		if err := op.Open(&t.Context, out); err != nil {
 			return fmt.Errorf("open %s: %w", f.Name, err)
 		}
-		if _, ok := op.(KeyedOperator); ok {
+		if k, ok := op.(KeyedOperator); ok {
 			t.keyed.Store(true)
+			t.firstKeyed.Store(k.Keyed())
 		}
 		out = chained{op}
 	}
@@ -216,6 +227,7 @@ func (t *Task) open() error {
 	if t.Config.Source != nil {
 		src := t.Config.Source.New()
 		t.source = src
+		t.watermarks.source, _ = src.(EventTimeSource)
 		if s := t.restored(t.Config.Source.Name); s != nil {
 			if err := src.Restore(s); err != nil {
 				return fmt.Errorf("restore %s: %w", t.Config.Source.Name, err)

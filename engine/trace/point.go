@@ -64,6 +64,9 @@ func (p Point) String() string {
 	return fmt.Sprintf("point %d", uint8(p))
 }
 
+// OfState tells the points of keyed state and its checkpoints from those of the network stack.
+func (p Point) OfState() bool { return p >= BackendLoaded && p < numPoints }
+
 // ParsePoint finds a point by its name.
 func ParsePoint(name string) (Point, error) {
 	for i, n := range pointNames {

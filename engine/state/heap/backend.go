@@ -19,7 +19,9 @@ type Options struct {
 	KeyGroups      keygroup.Range // of the subtask
 	// Clock is the time in ms for a TTL; nil is the wall clock.
 	Clock func() int64
-	// Copied, if set, is called for each copy that a write or a read makes because a snapshot is open.
+	// Cleanup is how many other entries each access to a value with a TTL looks at, to remove the expired; nil looks at none.
+	Cleanup func() int
+	// Copied, if set, is called for each copy that a write or a read makes because a snapshot is open. The map is whole then.
 	Copied func(Copy)
 }
 
@@ -30,19 +32,23 @@ type Copy struct {
 	Key      serde.Key // a string is a view
 	// Entry and Value are what was copied. A write copies the entry only, a read of what may change in place both.
 	Entry, Value bool
+	// Versions of the copy, and of the map.
+	EntryVersion, ValueVersion, MapVersion uint32
 }
 
 // Backend keeps live values on the heap (Flink's HashMapStateBackend). It belongs to its task's goroutine.
 type Backend struct {
 	ctx     *state.KeyContext
 	clock   func() int64
+	cleanup func() int
 	onCopy  func(Copy)
 	tables  []anyTable
 	byName  map[string]anyTable
 	pending map[string]*pendingState
 	timers  *state.TimerSet
 	count   state.RestoreCounter
-	dropped int64
+	dropped int64 // because a read found them expired
+	swept   int64 // by Sweep
 
 	// snapshots are those that collect has not freed.
 	snapshots []*Snapshot
@@ -56,6 +62,8 @@ type anyTable interface {
 	metaOf() state.Meta
 	stats() state.StateStats
 	readings(group int) (MapReadings, bool)
+	look(group, most int) (MapView, bool)
+	held() (entries, bytes int64)
 	snapshot() anySnapshot
 	restore(r *state.CanonicalReader, group int, hash int32) error
 }
@@ -76,7 +84,7 @@ func New(o Options) (*Backend, error) {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
 	return &Backend{
-		ctx: ctx, clock: o.Clock, onCopy: o.Copied, byName: map[string]anyTable{}, pending: map[string]*pendingState{}, timers: state.NewTimerSet(ctx),
+		ctx: ctx, clock: o.Clock, cleanup: o.Cleanup, onCopy: o.Copied, byName: map[string]anyTable{}, pending: map[string]*pendingState{}, timers: state.NewTimerSet(ctx),
 	}, nil
 }
 
@@ -87,7 +95,9 @@ func (b *Backend) Name() string { return "hashmap" }
 func (b *Backend) Context() *state.KeyContext { return b.ctx }
 
 // Expiry implements state.Backend.
-func (b *Backend) Expiry(t state.TTL) state.Expiry { return state.NewExpiry(t, b.clock, &b.dropped) }
+func (b *Backend) Expiry(t state.TTL) state.Expiry {
+	return state.NewExpiry(t, b.clock, &b.dropped).Cleaned(b.cleanup)
+}
 
 // Timers implements state.Backend.
 func (b *Backend) Timers(name string, ns state.NamespaceKind) (*state.Timers, error) {
@@ -167,7 +177,7 @@ func added[T anyTable](b *Backend, t T) (T, error) { return t, b.add(t) }
 // Stats implements state.Backend.
 func (b *Backend) Stats() state.Stats {
 	b.collect()
-	s := state.Stats{DroppedExpired: b.dropped}
+	s := state.Stats{DroppedExpired: b.dropped + b.swept, DroppedInBackground: b.swept}
 	s.RestoredKeys, s.KeysOutOfRange = b.count.Figures()
 	for _, t := range b.tables {
 		s.States = append(s.States, t.stats())
@@ -203,8 +213,10 @@ func (b *Backend) Restore(groups []checkpoint.KeyGroupState) error {
 	return state.ReadGroups(b.ctx, groups, &b.count, r.begin, r.entry, r.end)
 }
 
-func (b *Backend) copied(name string, ctx *state.KeyContext, entry, value bool) {
+// copied tells of a copy of an entry of the current key.
+func (b *Backend) copied(c Copy) {
 	if b.onCopy != nil {
-		b.onCopy(Copy{State: name, KeyGroup: ctx.Group(), Key: ctx.Key(), Entry: entry, Value: value})
+		c.KeyGroup, c.Key = b.ctx.Group(), b.ctx.Key()
+		b.onCopy(c)
 	}
 }

@@ -148,6 +148,10 @@ func (t *mapTable[K, UK, UV]) stats() state.StateStats {
 
 func (t *mapTable[K, UK, UV]) readings(group int) (MapReadings, bool) { return t.t.readings(group) }
 
+func (t *mapTable[K, UK, UV]) look(group, most int) (MapView, bool) { return t.t.look(group, most) }
+
+func (t *mapTable[K, UK, UV]) held() (entries, bytes int64) { return t.t.held() }
+
 func (t *mapTable[K, UK, UV]) snapshot() anySnapshot {
 	return t.t.snapshotWith(t.writeMap, func(m map[UK]UV) int { return len(m) })
 }

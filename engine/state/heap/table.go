@@ -31,6 +31,9 @@ type table[K mapKey[K], V any] struct {
 	keys  int64
 	bytes int64
 	_     [64]byte
+
+	// Where Sweep goes on.
+	sweepMap, sweepWord int
 }
 
 // newTable makes the table of a state; the caller fills codec and size.
@@ -95,7 +98,7 @@ func (t *table[K, V]) ownValue(e *entry[K, V]) *entry[K, V] {
 	hash, k := t.current()
 	copies := e.entryVersion < t.m.required
 	t.at = t.m.ownValue(e, hash, k)
-	t.b.copied(t.meta.Name, t.ctx, copies, true)
+	t.b.copied(Copy{State: t.meta.Name, Entry: copies, Value: true, EntryVersion: t.at.entryVersion, ValueVersion: t.at.valueVersion, MapVersion: t.m.version})
 	return t.at
 }
 
@@ -123,7 +126,7 @@ func (t *table[K, V]) Put(ns state.Window, v V) error {
 func (t *table[K, V]) own() *entry[K, V] {
 	hash, k := t.current()
 	t.at = t.m.own(hash, k)
-	t.b.copied(t.meta.Name, t.ctx, true, false)
+	t.b.copied(Copy{State: t.meta.Name, Entry: true, EntryVersion: t.at.entryVersion, ValueVersion: t.at.valueVersion, MapVersion: t.m.version})
 	return t.at
 }
 

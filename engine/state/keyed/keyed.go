@@ -8,7 +8,16 @@ import (
 
 	"weir/engine/state"
 	"weir/engine/state/heap"
+	"weir/engine/trace"
 )
+
+// created hits the tracepoint of a new state. ttl is in ms, 0 for ever.
+func created(b state.Backend, m *state.Meta) {
+	if t, thread := b.Context().Tracer(); t.On(trace.StateCreated) {
+		t.Hit(trace.StateCreated, thread, trace.Str("state", m.Name), trace.Str("kind", m.Kind.String()), trace.Str("codec", m.Codec),
+			trace.Str("backend", b.Name()), trace.Int("ttlMs", m.TTL.After.Milliseconds()))
+	}
+}
 
 func unknown(b state.Backend) error {
 	return fmt.Errorf("state backend %q keeps neither live values nor bytes", b.Name())
@@ -79,6 +88,7 @@ func Value[V any](b state.Backend, d state.ValueDescriptor[V]) (*state.ValueStat
 	if err != nil {
 		return nil, err
 	}
+	created(b, &m)
 	return state.NewValueState(b.Context(), t, d), nil
 }
 
@@ -100,6 +110,7 @@ func List[E any](b state.Backend, d state.ListDescriptor[E]) (*state.ListState[E
 	if err != nil {
 		return nil, err
 	}
+	created(b, &m)
 	return state.NewListState(b.Context(), t, d), nil
 }
 
@@ -121,6 +132,7 @@ func Map[K comparable, V any](b state.Backend, d state.MapDescriptor[K, V]) (*st
 	if err != nil {
 		return nil, err
 	}
+	created(b, &m)
 	return state.NewMapState(b.Context(), t, d), nil
 }
 
@@ -134,6 +146,7 @@ func Reducing[V any](b state.Backend, d state.ReducingDescriptor[V]) (*state.Red
 	if err != nil {
 		return nil, err
 	}
+	created(b, &m)
 	return state.NewReducingState(b.Context(), t, d), nil
 }
 
@@ -147,5 +160,6 @@ func Aggregating[In, Acc, Out any](b state.Backend, d state.AggregatingDescripto
 	if err != nil {
 		return nil, err
 	}
+	created(b, &m)
 	return state.NewAggregatingState(b.Context(), t, d), nil
 }

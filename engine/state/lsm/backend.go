@@ -37,6 +37,9 @@ type Backend struct {
 	dropped  int64
 	expired  int64 // dropped by RewriteExpired
 	closed   bool
+
+	flushes        int64 // that LSM has seen
+	writtenAtFlush int64 // what had been written then
 }
 
 var _ state.ByteBackend = (*Backend)(nil)
@@ -234,7 +237,7 @@ func (w *batchWriter) finish() error {
 // Stats are the figures of the state.
 func (b *Backend) Stats() state.Stats {
 	restored, out := b.count.Figures()
-	s := state.Stats{RestoredKeys: restored, KeysOutOfRange: out, DroppedExpired: b.dropped + b.expired}
+	s := state.Stats{RestoredKeys: restored, KeysOutOfRange: out, DroppedExpired: b.dropped + b.expired, DroppedInBackground: b.expired}
 	for _, st := range b.all() {
 		t := st.total()
 		s.Keys = max(s.Keys, t.keys)
@@ -255,6 +258,14 @@ func (b *Backend) LSM() Stats {
 	}
 	s := b.db.stats()
 	s.Expired = b.expired
+	if s.Flushes != b.flushes {
+		b.flushes, b.writtenAtFlush = s.Flushes, s.written()
+	}
+	s.MemtableWritten = s.written() - b.writtenAtFlush
+	for _, st := range b.all() {
+		t := st.total()
+		s.States = append(s.States, StateStats{Name: st.meta.Name, ID: st.id, Kind: st.meta.Kind, Entries: t.entries, Bytes: t.bytes})
+	}
 	return s
 }
 

@@ -30,6 +30,7 @@ type db struct {
 	p        *pebble.DB
 	listener *listener
 	value    []byte // what get returned
+	access   Access
 
 	mu        sync.Mutex
 	closed    bool
@@ -63,6 +64,8 @@ func openDB(o Options, id string) (*db, error) {
 
 // get is the value of a key; the bytes live until the next get.
 func (d *db) get(key []byte) ([]byte, bool, error) {
+	d.access.Gets++
+	d.access.KeyBytes += int64(len(key))
 	v, closer, err := d.p.Get(key)
 	if err != nil {
 		if err == pebble.ErrNotFound {
@@ -71,6 +74,7 @@ func (d *db) get(key []byte) ([]byte, bool, error) {
 		return nil, false, d.why(err)
 	}
 	d.value = append(d.value[:0], v...)
+	d.access.ReadBytes += int64(len(v))
 	if err := closer.Close(); err != nil {
 		return nil, false, d.why(err)
 	}
@@ -78,6 +82,10 @@ func (d *db) get(key []byte) ([]byte, bool, error) {
 }
 
 func (d *db) set(key, value []byte) error {
+	d.access.Puts++
+	d.access.KeyBytes += int64(len(key))
+	d.access.WrittenKeyBytes += int64(len(key))
+	d.access.WriteBytes += int64(len(value))
 	if err := d.p.Set(key, value, pebble.NoSync); err != nil {
 		return d.why(err)
 	}
@@ -93,6 +101,10 @@ func (d *db) remove(key []byte) error {
 
 // merge adds to the end of a value.
 func (d *db) merge(key, more []byte) error {
+	d.access.Puts++
+	d.access.KeyBytes += int64(len(key))
+	d.access.WrittenKeyBytes += int64(len(key))
+	d.access.WriteBytes += int64(len(more))
 	if err := d.p.Merge(key, more, pebble.NoSync); err != nil {
 		return d.why(err)
 	}

@@ -48,9 +48,14 @@ func (r *restore) ingest(i int, p *pebble.DB, dir string) (int, error) {
 	for level := len(levels) - 1; level >= 0; level-- {
 		var tables []importedTable
 		for _, t := range levels[level] {
-			if table, ok := r.bound(i, t); ok {
-				tables = append(tables, table)
+			table, ok := r.bound(i, t)
+			if !ok {
+				continue
 			}
+			if err := table.estimate(p); err != nil {
+				return n, err
+			}
+			tables = append(tables, table)
 		}
 		for j := range tables {
 			if err := r.link(dir, objects, stored, &tables[j]); err != nil {
@@ -93,6 +98,22 @@ func (r *restore) bound(i int, t pebble.SSTableInfo) (importedTable, bool) {
 		Locator: externalLocator, Size: max(t.Size, 1), HasPointKey: true,
 		StartKey: slices.Clone(start), EndKey: slices.Clone(end), EndKeyIsInclusive: inclusive,
 	}}, true
+}
+
+// estimate finds about how many of the table's bytes are wanted. All of them would show in the readings as the subtask's.
+func (t *importedTable) estimate(p *pebble.DB) error {
+	all, err := p.EstimateDiskUsage(t.Smallest.UserKey, t.Largest.UserKey)
+	if err != nil {
+		return err
+	}
+	wanted, err := p.EstimateDiskUsage(t.bounded.StartKey, t.bounded.EndKey)
+	if err != nil {
+		return err
+	}
+	if wanted < all {
+		t.bounded.Size = max(uint64(float64(t.Size)*float64(wanted)/float64(all)), 1)
+	}
+	return nil
 }
 
 // link puts the file of a table into the folder external. Its name there is never given to other bytes.

@@ -17,7 +17,7 @@ const (
 
 // Memory is what the DBs of one task manager share: a block cache, and the size that it leaves to each DB's memtables.
 // Flink's RocksDBMemoryControllerUtils shares a cache and a write buffer manager the same way; Pebble charges memtables to
-// the cache but has no such manager, so the budget is divided once: half for the memtables, in equal parts, two a DB.
+// the cache but has no such manager, so the budget is divided once: half for the memtables, in equal parts, two a DB: one that is written, and one that is being flushed or waits to be used again.
 type Memory struct {
 	cache    *pebble.Cache
 	files    *pebble.FileCache
@@ -36,7 +36,7 @@ func NewMemory(budget int64, dbs int) (*Memory, error) {
 	}
 	m := &Memory{budget: budget, cache: pebble.NewCache(budget)}
 	m.files = pebble.NewFileCache(1, openFilesMax)
-	m.memtable = uint64(min(max(budget/(2*int64(dbs)), minMemtable), maxMemtable))
+	m.memtable = uint64(min(max(budget/(4*int64(dbs)), minMemtable), maxMemtable))
 	return m, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"weir/engine/keygroup"
 	"weir/engine/serde"
+	"weir/engine/trace"
 )
 
 // Compression of the tables' blocks.
@@ -60,6 +61,9 @@ type Options struct {
 	Clock func() int64
 	// OnEvent, if not nil, hears what the DB does. It is called on any goroutine and must return at once.
 	OnEvent func(Event)
+	// Tracer has the tracepoints of the store; nil has none. Thread names the task's goroutine there.
+	Tracer *trace.Tracer
+	Thread string
 }
 
 func (o *Options) check() error {
@@ -100,13 +104,14 @@ func (o *Options) pebble(dir string, l *listener) *pebble.Options {
 		FileCache:                   o.Memory.files,
 		MemTableSize:                o.Memory.memtable,
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       24,
-		LBaseMaxBytes:               64 << 20,
-		DisableWAL:                  true,
-		FormatMajorVersion:          pebble.FormatTableFormatV6,
-		Logger:                      l,
-		EventListener:               l.pebble(),
+		// Pebble compacts at half of it: at four tables one over the other, which is RocksDB's trigger.
+		L0CompactionThreshold: 8,
+		L0StopWritesThreshold: 24,
+		LBaseMaxBytes:         64 << 20,
+		DisableWAL:            true,
+		FormatMajorVersion:    pebble.FormatTableFormatV6,
+		Logger:                l,
+		EventListener:         l.pebble(),
 		// One compaction beside the task: the machine belongs to the tasks.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 	}

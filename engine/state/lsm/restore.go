@@ -240,7 +240,11 @@ func (r *restore) clip(i int) error {
 			return nil
 		}
 		r.path.Clips = append(r.path.Clips, [2]int{from, to})
-		return r.db.p.Excise(context.Background(), r.keys(keygroup.Range{First: from, Last: to - 1}))
+		if err := r.db.p.Excise(context.Background(), r.keys(keygroup.Range{First: from, Last: to - 1})); err != nil {
+			return err
+		}
+		r.traceClip(i, from, to)
+		return nil
 	}
 	err := cut(held.First, min(want.First, held.Last+1))
 	if err == nil {

@@ -71,6 +71,7 @@ func (b *Backend) snapshotFiles(id int64) (*FilesSnapshot, error) {
 		return nil, err
 	}
 	s.states = b.storedStates()
+	s.traceCheckpoint()
 	return s, nil
 }
 
@@ -159,6 +160,11 @@ func (b *Backend) storedStates() []storedState {
 		out = append(out, stored)
 	}
 	return out
+}
+
+// thread names the goroutine that stores the snapshot.
+func (s *FilesSnapshot) thread() string {
+	return s.b.o.Thread + " async " + strconv.FormatInt(s.id, 10)
 }
 
 // ID is the checkpoint's.

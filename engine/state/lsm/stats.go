@@ -1,5 +1,7 @@
 package lsm
 
+import "weir/engine/state"
+
 // Level is one level of the tree.
 type Level struct {
 	Files     int64
@@ -10,9 +12,10 @@ type Level struct {
 
 // Stats are what the page shows of a DB.
 type Stats struct {
-	MemtableBytes int64
-	Memtables     int64
-	Levels        []Level // 0 to 6
+	// MemtableBytes is the memory of the memtables, MemtableWritten how much was written since the last flush was seen.
+	MemtableBytes, MemtableWritten int64
+	Memtables                      int64
+	Levels                         []Level // 0 to 6
 	// LiveBytes are those of the tables in range, HeldBytes those of the files they are in: after a clip more.
 	LiveBytes, HeldBytes int64
 	Files                int64
@@ -30,6 +33,31 @@ type Stats struct {
 	FilterHits, FilterMisses           int64
 	// Expired are values that RewriteExpired dropped.
 	Expired int64
+
+	// BudgetBytes is what the DBs share, MemtableLimitBytes the size of one memtable of this DB.
+	BudgetBytes, MemtableLimitBytes int64
+	Access
+	States []StateStats
+}
+
+// Access counts what the task asked of a DB since it was opened. Every key and every value of it crossed the border between
+// objects and bytes.
+type Access struct {
+	Gets, Puts                      int64
+	KeyBytes, ReadBytes, WriteBytes int64
+	WrittenKeyBytes                 int64 // those of KeyBytes that were written
+	PrefixBuilt                     int64 // how often the current key's part of the keys was built
+}
+
+// written are the bytes that went into memtables.
+func (a *Access) written() int64 { return a.WrittenKeyBytes + a.WriteBytes }
+
+// StateStats are the figures of one state.
+type StateStats struct {
+	Name           string
+	ID             uint16 // in the keys
+	Kind           state.Kind
+	Entries, Bytes int64
 }
 
 func (d *db) stats() Stats {
@@ -45,6 +73,7 @@ func (d *db) stats() Stats {
 		CacheBytes:  m.BlockCache.Size, CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
 		FilterHits: m.Filter.Hits, FilterMisses: m.Filter.Misses,
 		ReadAmplification: float64(m.ReadAmp()),
+		BudgetBytes:       d.o.Memory.Budget(), MemtableLimitBytes: d.o.Memory.MemtableBytes(), Access: d.access,
 	}
 	var virtual int64
 	for i := range m.Levels {

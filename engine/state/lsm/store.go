@@ -7,6 +7,7 @@ import (
 
 	"weir/engine/serde"
 	"weir/engine/state"
+	"weir/engine/trace"
 )
 
 // store is one state of the DB. It counts keys, entries and bytes by key group as they change. That needs to know what a
@@ -54,6 +55,7 @@ func (s *store) begin() error {
 	if t := ctx.Turn(); s.b.turn != t {
 		s.b.turn = t
 		s.b.key.SetKey(ctx.Group(), ctx.KeyType(), ctx.Key())
+		s.b.db.access.PrefixBuilt++
 	}
 	return nil
 }
@@ -99,9 +101,13 @@ func (s *store) Get(ns state.Window) ([]byte, bool, error) {
 	if err := s.begin(); err != nil {
 		return nil, false, err
 	}
-	v, ok, err := s.b.db.get(s.b.key.Namespace(s.id, s.namespace(ns)))
+	key := s.b.key.Namespace(s.id, s.namespace(ns))
+	v, ok, err := s.b.db.get(key)
 	if err == nil {
 		s.remember(ns, ok, len(v))
+	}
+	if s.b.o.Tracer.On(trace.ValueRead) || s.b.o.Tracer.On(trace.CompositeKeyBuilt) {
+		s.traceRead(key, ok, len(v))
 	}
 	return v, ok, err
 }
@@ -112,6 +118,9 @@ func (s *store) Put(ns state.Window, value []byte) error {
 		return err
 	}
 	key := s.b.key.Namespace(s.id, s.namespace(ns))
+	if s.b.o.Tracer.On(trace.CompositeKeyBuilt) {
+		s.traceKey(key, nil)
+	}
 	if err := s.known(ns, key); err != nil {
 		return err
 	}
@@ -188,7 +197,13 @@ func (s *store) GetEntry(ns state.Window, userKey []byte) ([]byte, bool, error) 
 	if err := s.begin(); err != nil {
 		return nil, false, err
 	}
-	return s.b.db.get(s.b.key.UserKey(s.id, s.namespace(ns), userKey))
+	key := s.b.key.UserKey(s.id, s.namespace(ns), userKey)
+	v, ok, err := s.b.db.get(key)
+	if s.b.o.Tracer.On(trace.ValueRead) || s.b.o.Tracer.On(trace.CompositeKeyBuilt) {
+		s.traceKey(key, userKey)
+		s.traceValue(key, ok, len(v))
+	}
+	return v, ok, err
 }
 
 // PutEntry writes one entry of the current key's map.
@@ -196,7 +211,11 @@ func (s *store) PutEntry(ns state.Window, userKey, value []byte) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	old, had, err := s.b.db.get(s.b.key.UserKey(s.id, s.namespace(ns), userKey))
+	key := s.b.key.UserKey(s.id, s.namespace(ns), userKey)
+	if s.b.o.Tracer.On(trace.CompositeKeyBuilt) {
+		s.traceKey(key, userKey)
+	}
+	old, had, err := s.b.db.get(key)
 	if err != nil {
 		return err
 	}

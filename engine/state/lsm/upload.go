@@ -29,6 +29,7 @@ const (
 // UploadedFile tells it of one file.
 type UploadedFile struct {
 	Name            string // of the backend's file
+	Origin          string // the id of the DB that gave the name
 	File            string // in the shared folder; empty if inlined
 	Bytes           int64
 	State           FileState
@@ -74,7 +75,7 @@ func (s *FilesSnapshot) Upload(ctx context.Context, to checkpoint.SharedFiles, i
 	}
 	for i := range files {
 		f := &files[i]
-		what := UploadedFile{Name: f.Name, File: f.File, Bytes: f.Bytes, State: Uploaded, FirstCheckpoint: f.First}
+		what := UploadedFile{Name: f.Name, Origin: f.Origin, File: f.File, Bytes: f.Bytes, State: Uploaded, FirstCheckpoint: f.First}
 		switch {
 		case f.File == "":
 			what.State = Inlined
@@ -87,6 +88,7 @@ func (s *FilesSnapshot) Upload(ctx context.Context, to checkpoint.SharedFiles, i
 		u.Files = append(u.Files, what)
 	}
 	u.FullBytes = u.State.Bytes()
+	s.traceUpload(u)
 	s.b.uploads.stored(s.id, files)
 	return u, nil
 }

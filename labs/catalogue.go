@@ -8,6 +8,8 @@ var catalogue = func() map[string]Text {
 	all := maps.Clone(sentences)
 	maps.Copy(all, networkSentences)
 	maps.Copy(all, stateSentences)
+	maps.Copy(all, eventTimeSentences)
+	maps.Copy(all, valueSentences)
 	return all
 }()
 

@@ -43,7 +43,12 @@ type Comparison struct {
 	CheckpointMs   float64 `json:"checkpointMs"`
 	PersistedBytes float64 `json:"persistedBytes"`
 	ProcessedBytes float64 `json:"processedBytes"`
-	Phases         Phases  `json:"phases"` // of the slowest subtask
+	// StateBytes is all that a checkpoint refers to, CheckpointedBytes what it wrote; KeyedBytes is what the last vertex has in
+	// keyed state at the newest look.
+	StateBytes        float64 `json:"stateBytes"`
+	CheckpointedBytes float64 `json:"checkpointedBytes"`
+	KeyedBytes        int64   `json:"keyedBytes"`
+	Phases            Phases  `json:"phases"` // of the slowest subtask
 
 	// Over all remote channels together, since the row's start.
 	AddCreditMessages int64 `json:"addCreditMessages"`
@@ -76,6 +81,7 @@ type comparisonRow struct {
 	looks                              float64
 	usage, mail                        float64
 	overdraft                          int
+	keyed                              int64
 	latency                            *metric.Latency
 	buckets                            []metric.Bucket
 
@@ -261,6 +267,12 @@ func (r *comparisonRow) gauges(s *metric.Snapshot) {
 	r.idle += greatest(last, func(t *metric.Subtask) float64 { return t.Recent.Idle })
 	r.usage = math.Max(r.usage, greatest(source, func(t *metric.Subtask) float64 { return t.OutPoolUsageMax }))
 	r.mail = math.Max(r.mail, greatest(source, func(t *metric.Subtask) float64 { return t.MailboxLatencyMs }))
+	r.keyed = 0
+	for i := range last {
+		if st := last[i].State; st != nil {
+			r.keyed += st.Bytes
+		}
+	}
 	for i := range s.Pools {
 		r.overdraft = max(r.overdraft, s.Pools[i].OverdraftInUse)
 	}
@@ -354,6 +366,9 @@ func (r *comparisonRow) finish(segmentBytes int, current bool) Comparison {
 	c.CheckpointMs = medianOf(r.checkpoints, func(x metric.Checkpoint) float64 { return float64(x.EndToEndDurationMs) })
 	c.PersistedBytes = medianOf(r.checkpoints, func(x metric.Checkpoint) float64 { return float64(x.PersistedBytes) })
 	c.ProcessedBytes = medianOf(r.checkpoints, func(x metric.Checkpoint) float64 { return float64(x.ProcessedBytes) })
+	c.StateBytes = medianOf(r.checkpoints, func(x metric.Checkpoint) float64 { return float64(x.StateBytes) })
+	c.CheckpointedBytes = medianOf(r.checkpoints, func(x metric.Checkpoint) float64 { return float64(x.CheckpointedBytes) })
+	c.KeyedBytes = r.keyed
 	c.Phases = Phases{
 		medianOf(r.phases, func(p Phases) float64 { return p.StartDelayMs }), medianOf(r.phases, func(p Phases) float64 { return p.AlignmentMs }),
 		medianOf(r.phases, func(p Phases) float64 { return p.SyncMs }), medianOf(r.phases, func(p Phases) float64 { return p.AsyncMs })}

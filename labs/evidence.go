@@ -105,6 +105,8 @@ type observed struct {
 	frames []network.FrameEvent
 	// rescaled tells that the parallelism was changed in this run.
 	rescaled bool
+	// touched is the error that an operator was given that touched its state outside a record.
+	touched string
 }
 
 // Evidence follows a job by its snapshots and judges a lab's claims. It has no clock and no goroutine: Observe is called

@@ -71,7 +71,7 @@ func TestKnobsAreWhole(t *testing.T) {
 		if k.Label.En == "" || k.Label.Zh == "" || k.Help.En == "" || k.Help.Zh == "" {
 			t.Errorf("%s lacks a text", k.Name)
 		}
-		if !slices.Contains([]string{"load", "job", "network", "checkpoints"}, k.Group) {
+		if !slices.Contains([]string{"load", "job", "network", "checkpoints", "state"}, k.Group) {
 			t.Errorf("%s: group %q", k.Name, k.Group)
 		}
 		if !slices.Contains([]string{Now, NextCheckpoint, Restart}, k.TakesEffect) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/engine/job"
+	"weir/engine/trace"
 )
 
 // The chapters of the catalogue.
@@ -39,6 +40,23 @@ type Lab struct {
 	build func(Values, *Input, *probes) (job.Graph, error)
 }
 
+// Points are the names of the tracepoints that the lab's page lists: those of the network everywhere, those of state where
+// the lab is about state, and there first.
+func (l *Lab) Points() []string {
+	var network, state []string
+	for _, p := range trace.Points() {
+		if p.OfState() {
+			state = append(state, p.String())
+		} else {
+			network = append(network, p.String())
+		}
+	}
+	if l.Chapter == ChapterState {
+		return append(state, network...)
+	}
+	return network
+}
+
 // All returns the labs there are, in the catalogue's order.
 func All() []*Lab { return slices.Clone(catalogueOfLabs) }
 
@@ -67,7 +85,7 @@ func Find(id string) (*Lab, error) {
 	return nil, fmt.Errorf("no lab %q: there are %s", id, strings.Join(ids, ", "))
 }
 
-var catalogueOfLabs = numbered(bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab(), rescaleLab())
+var catalogueOfLabs = numbered(bufferTimeoutLab(), backpressureLab(), creditLab(), skewLab(), overdraftLab(), unalignedLab(), keyGroupsLab(), backendsLab(), heapLab(), lsmLab(), incrementalLab(), rescaleLab(), ttlLab(), eventTimeLab())
 
 // numbered gives labs one running number over all chapters.
 func numbered(list ...*Lab) []*Lab {

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +14,9 @@ import (
 	"testing"
 
 	"weir/engine/job"
+	"weir/engine/metric"
 	"weir/engine/serde"
+	"weir/engine/trace"
 )
 
 func TestLabsAreWhole(t *testing.T) {
@@ -78,6 +81,11 @@ func TestLessonsMatchInBothLanguages(t *testing.T) {
 						t.Errorf("%s %s: step %s names the knob %q, which the lab has not", l.ID, lang, s.ID, k)
 					}
 				}
+				for _, p := range s.Points {
+					if _, err := trace.ParsePoint(p); err != nil {
+						t.Errorf("%s %s: step %s: %v", l.ID, lang, s.ID, err)
+					}
+				}
 				for _, e := range s.Evidence {
 					if _, ok := l.EvidenceByID(e); !ok {
 						t.Errorf("%s %s: step %s names the claim %q, which the lab has not", l.ID, lang, s.ID, e)
@@ -91,10 +99,19 @@ func TestLessonsMatchInBothLanguages(t *testing.T) {
 		var told []string
 		for i, a := range texts[0].Steps {
 			b := texts[1].Steps[i]
-			if !slices.Equal(a.Knobs, b.Knobs) || !slices.Equal(a.Evidence, b.Evidence) || len(a.Choices) != len(b.Choices) {
+			if !slices.Equal(a.Knobs, b.Knobs) || !slices.Equal(a.Evidence, b.Evidence) || !slices.Equal(a.Points, b.Points) || !slices.Equal(a.Exercises, b.Exercises) || len(a.Choices) != len(b.Choices) {
 				t.Errorf("%s: step %s differs: %v %v %d, %v %v %d", l.ID, a.ID, a.Knobs, a.Evidence, len(a.Choices), b.Knobs, b.Evidence, len(b.Choices))
 			}
 			told = append(told, a.Evidence...)
+		}
+		if a, b := texts[0].Quiz, texts[1].Quiz; len(a) != 3 || len(b) != 3 {
+			t.Errorf("%s: %d and %d questions close the lesson, expected 3", l.ID, len(a), len(b))
+		} else {
+			for i := range a {
+				if a[i].Right != b[i].Right || len(a[i].Choices) != len(b[i].Choices) {
+					t.Errorf("%s: question %d has %d answers, the right one at %d, and in Chinese %d and %d", l.ID, i+1, len(a[i].Choices), a[i].Right, len(b[i].Choices), b[i].Right)
+				}
+			}
 		}
 		if len(texts[0].Steps[0].Choices) < 2 {
 			t.Errorf("%s: nothing to predict", l.ID)
@@ -107,6 +124,54 @@ func TestLessonsMatchInBothLanguages(t *testing.T) {
 	}
 	if _, err := parseLesson([]byte("# A\n\n## B {#run}\n")); err == nil {
 		t.Error("a lesson without its steps was taken")
+	}
+}
+
+// TestLessonsNameReadingsThatExist looks at what stands in code marks and is written like a reading.
+func TestLessonsNameReadingsThatExist(t *testing.T) {
+	known := map[string]bool{}
+	var fields func(typ reflect.Type)
+	seen := map[reflect.Type]bool{}
+	fields = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] {
+			return
+		}
+		seen[typ] = true
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			known[name] = true
+			fields(typ.Field(i).Type)
+		}
+	}
+	fields(reflect.TypeFor[metric.Snapshot]())
+	for _, p := range trace.Points() {
+		known[p.String()] = true
+	}
+	for _, k := range registry() {
+		known[k.Name] = true
+	}
+	// Flink's own names, that Weir has no reading of.
+	for _, name := range strings.Fields("lastCheckpointFullSize numLateRecordsDropped sendToMailbox") {
+		known[name] = true
+	}
+	camel := regexp.MustCompile("`([a-z]+[A-Z][A-Za-z]*)`")
+	files, err := filepath.Glob("lessons/*/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		b, err := lessonFiles.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range camel.FindAllSubmatch(b, -1) {
+			if !known[string(m[1])] {
+				t.Errorf("%s names the reading `%s`, which there is not", f, m[1])
+			}
+		}
 	}
 }
 

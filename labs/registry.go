@@ -9,7 +9,7 @@ import (
 // registry has each knob once, in the order in which a page shows them.
 var registry = sync.OnceValue(func() []*Knob {
 	var all []*Knob
-	for _, group := range [][]Knob{loadKnobs(), jobKnobs(), networkKnobs(), checkpointKnobs(), stateKnobs()} {
+	for _, group := range [][]Knob{loadKnobs(), jobKnobs(), networkKnobs(), checkpointKnobs(), stateKnobs(), eventTimeKnobs(), valueKnobs()} {
 		for i := range group {
 			all = append(all, &group[i])
 		}

@@ -6,25 +6,25 @@ import "weir/engine/task"
 func stateKnobs() []Knob {
 	return []Knob{
 		enumKnob(Knob{
-			Name: "backend", Group: "job", Values: []string{task.HashMap, task.LSM}, TakesEffect: Restart, FlinkOption: "state.backend.type",
+			Name: "backend", Group: "state", Values: []string{task.HashMap, task.LSM}, TakesEffect: Restart, FlinkOption: "state.backend.type",
 			Label: Text{"State backend", "状态后端"},
 			Help: Text{"hashmap keeps live values in memory. lsm keeps serialized ones in a log-structured merge tree on the local disk, as RocksDB does for Flink.",
 				"hashmap 把活的对象放在内存里。lsm 把序列化后的值放在本地磁盘的 LSM 树里，相当于 Flink 的 RocksDB。"},
 		}, func(s *task.Settings) *string { return &s.Backend }),
 		intKnob(Knob{
-			Name: "stateBytesPerKey", Group: "load", Min: 0, Max: 1 << 20, Unit: "bytes", Scale: "log", TakesEffect: Restart,
+			Name: "stateBytesPerKey", Group: "state", Min: 0, Max: 1 << 20, Unit: "bytes", Scale: "log", TakesEffect: Restart,
 			Label: Text{"State per key", "每个键的状态"},
 			Help: Text{"Characters that are kept beside the count of each new key.",
 				"每个新键在计数之外还要保存的字符数。"},
 		}, func(s *task.Settings) *int { return &s.StateBytesPerKey }),
 		longKnob(Knob{
-			Name: "memoryBudgetBytes", Group: "job", Min: 1 << 20, Max: 64 << 30, Unit: "bytes", Scale: "log", TakesEffect: Restart, FlinkOption: "taskmanager.memory.managed.size",
+			Name: "memoryBudgetBytes", Group: "state", Min: 1 << 20, Max: 64 << 30, Unit: "bytes", Scale: "log", TakesEffect: Restart, FlinkOption: "taskmanager.memory.managed.size",
 			Label: Text{"State memory", "状态内存"},
 			Help: Text{"What the lsm state of one task manager may use for its block cache and memtables together.",
 				"一个 TaskManager 上的 lsm 状态合计可用于块缓存和 memtable 的内存。"},
 		}, func(s *task.Settings) *int64 { return &s.MemoryBudgetBytes }),
 		boolKnob(Knob{
-			Name: "incremental", Group: "checkpoints", TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.incremental",
+			Name: "incremental", Group: "state", TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.incremental",
 			Label: Text{"Incremental", "增量检查点"},
 			Help: Text{"lsm uploads only files that no completed checkpoint has. Off, it writes everything each time; hashmap always does.",
 				"lsm 只上传已完成检查点里没有的文件。关闭后每次都写全部；hashmap 总是写全部。"},
@@ -41,6 +41,12 @@ func stateKnobs() []Knob {
 			Help: Text{"Of the uploads of keyed state every n-th fails, and its checkpoint with it. 0 fails none.",
 				"键控状态的上传每第 n 次失败一次，所属的检查点随之失败。0 表示都不失败。"},
 		}, func(s *task.Settings) *int { return &s.FailUploadEvery }),
+		enumKnob(Knob{
+			Name: "claimMode", Group: "checkpoints", Values: []string{task.NoClaim, task.Claim}, TakesEffect: Now, FlinkOption: "execution.state-recovery.claim-mode",
+			Label: Text{"Claim mode", "认领方式"},
+			Help: Text{"Of the checkpoint that a restart, a rescale or a start begins from. no_claim: it stays its owner's, so the first checkpoint behind it uploads everything. claim: it becomes the job's, whose checkpoints go on using its files and delete it once it is subsumed.",
+				"针对重启、扩缩容或启动时所恢复的检查点。no_claim：它仍归原主人，之后的第一个检查点要上传全部内容。claim：它归作业所有，后续检查点继续使用它的文件，被更新的检查点取代后就删除它。"},
+		}, func(s *task.Settings) *string { return &s.ClaimMode }),
 		boolKnob(Knob{
 			Name: "loseNotifications", Group: "checkpoints", TakesEffect: NextCheckpoint,
 			Label: Text{"Lose notifications", "丢失通知"},

@@ -42,13 +42,15 @@ func judgeFiles(o *observed) verdict {
 	subtasks := o.subtasksOf("count")
 	for i := range subtasks {
 		st := subtasks[i].State
-		if st == nil || st.Restore == "" {
+		if st == nil || st.Restored == nil {
 			return verdict{reading: say("evidence.settling")}
 		}
-		if strings.HasPrefix(st.Restore, "read ") {
+		if st.Restored.Path == "read" {
 			return verdict{reading: say("evidence.rescaleAgain")} // it came from another backend
 		}
-		byFiles = byFiles && !strings.Contains(st.Restore, "key by key")
+		for _, h := range st.Restored.Handles {
+			byFiles = byFiles && h.How != "copied"
+		}
 		paths = append(paths, fmt.Sprintf("%d %s", subtasks[i].Index, st.Restore))
 	}
 	if len(paths) == 0 {

@@ -1,11 +1,14 @@
 package labs
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"weir/engine/metric"
 )
 
 // TestRescaleLab takes the lab's job from 2 subtasks to 3, to 1, to 5 and back, on each backend, and then asks for what is
@@ -87,4 +90,53 @@ func TestRescaleLab(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRestorePaths holds the way each subtask is restored from 2 to 3 to the lesson's bounds, then from another backend, then
+// to 1.
+func TestRestorePaths(t *testing.T) {
+	play(t, "rescale", map[string]any{"backend": "lsm"}, func(p *played) {
+		time.Sleep(7 * time.Second)
+		restored := func() (all []metric.Restored) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			v := vertexOf(t, p.Snapshot(), "count")
+			for _, x := range v.Subtasks {
+				if x.State == nil || x.State.Restored == nil {
+					t.Fatalf("subtask %d tells nothing of its restore", x.Index)
+				}
+				r := *x.State.Restored
+				r.Handles = slices.Clone(r.Handles)
+				for i := range r.Handles {
+					if h := &r.Handles[i]; h.Bytes <= 0 || h.How == "ingested" && h.Tables < 1 {
+						t.Errorf("subtask %d: %+v", x.Index, h)
+					}
+					r.Handles[i].Bytes, r.Handles[i].Tables = 0, 0
+				}
+				all = append(all, r)
+			}
+			return all
+		}
+		p.set("parallelism", 3)
+		first, second := [2]int{0, 64}, [2]int{64, 128}
+		want := []metric.Restored{
+			{Path: "clipped", Clips: [][2]int{{43, 64}}, Handles: []metric.RestoredHandle{{Subtask: 0, KeyGroups: first, Taken: [2]int{0, 43}, How: "base"}}},
+			{Path: "merged", Clips: [][2]int{{86, 128}}, Handles: []metric.RestoredHandle{
+				{Subtask: 0, KeyGroups: first, Taken: [2]int{43, 64}, How: "ingested"}, {Subtask: 1, KeyGroups: second, Taken: [2]int{64, 86}, How: "base"}}},
+			{Path: "clipped", Clips: [][2]int{{64, 86}}, Handles: []metric.RestoredHandle{{Subtask: 1, KeyGroups: second, Taken: [2]int{86, 128}, How: "base"}}},
+		}
+		if got := restored(); !reflect.DeepEqual(got, want) {
+			t.Errorf("2 to 3: %+v\nwant %+v", got, want)
+		}
+		p.set("backend", "hashmap")
+		for i, r := range restored() {
+			if r.Path != "read" || len(r.Handles) != 1 || r.Handles[0].Subtask != i || r.Handles[0].How != "read" {
+				t.Errorf("to the other backend: subtask %d: %+v", i, r)
+			}
+		}
+		p.set("parallelism", 1)
+		if got := restored(); len(got) != 1 || len(got[0].Handles) != 3 || got[0].Handles[2].Taken != [2]int{86, 128} {
+			t.Errorf("3 to 1: %+v", got)
+		}
+	})
 }

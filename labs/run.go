@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -80,6 +81,7 @@ type Run struct {
 	version    int64
 	changes    []KnobChange
 	evidence   *Evidence
+	record     recorder
 	offsetMs   int64 // job time that earlier jobs of this run used up
 	jobs       int   // started so far
 	restarting bool
@@ -125,6 +127,10 @@ func startRun(o StartOptions, start func(job.Graph, task.Settings, job.Options) 
 			return nil, fmt.Errorf("no folder for checkpoints: %w: give one, or checkpointStorage=memory", err)
 		}
 		r.ownDir = true
+	}
+	r.record.head = Record{Engine: EngineVersion(), Lab: l.ID, Restored: o.Restore != "", Knobs: values.Clone()}
+	if o.Input != nil {
+		r.record.head.Input = cut(filepath.Base(o.Input.Name))
 	}
 	if err := r.startJob(values, o.Restore); err != nil {
 		r.removeDir()
@@ -181,6 +187,10 @@ func (r *Run) await(j engineJob) {
 func (r *Run) endLocked(err error) {
 	r.ended, r.err = true, err
 	r.look()
+	if err != nil {
+		r.mark(MarkFailure, "", err.Error())
+	}
+	r.mark(MarkEnd, r.job.Snapshot().State, "")
 	close(r.done)
 }
 
@@ -202,7 +212,11 @@ func (r *Run) observe() {
 	}
 }
 
-func (r *Run) look() { r.evidence.Observe(r.snapshotLocked(), r.values, r.changes) }
+func (r *Run) look() {
+	s := r.snapshotLocked()
+	r.evidence.Observe(s, r.values, r.changes)
+	r.record.sample(s)
+}
 
 // Lab returns the lab.
 func (r *Run) Lab() *Lab { return r.lab }
@@ -307,6 +321,7 @@ func (r *Run) Set(given map[string]any) (int64, error) {
 		err = r.restart(next)
 	}
 	if err != nil {
+		r.mark(MarkRefused, strings.Join(names, ", "), err.Error())
 		return r.version, err
 	}
 	at := r.job.Snapshot().TimeMs + r.offsetMs
@@ -361,6 +376,8 @@ func (r *Run) restart(v Values) error {
 	j := r.job
 	if err = r.unlocked(func() error { return j.Restart(g, v.Settings()) }); err == nil {
 		r.probes = p
+		r.record.restarts = j.Snapshot().Restarts
+		r.mark(MarkRestart, "", "")
 	}
 	return r.afterRestart(j, err)
 }
@@ -406,6 +423,8 @@ func (r *Run) startAnew(v Values) error {
 		close(r.done)
 		return err
 	}
+	r.record.restarts = 0
+	r.mark(MarkAnew, "", "")
 	return nil
 }
 

@@ -1,7 +1,9 @@
 package labs
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"weir/engine/network"
 )
@@ -12,7 +14,7 @@ type ActionError struct{ Field, Reason string }
 func (e *ActionError) Error() string { return e.Field + ": " + e.Reason }
 
 // Actions are the names that Action knows.
-var Actions = []string{"checkpoint", "savepoint", "failNextCheckpoint", "loseNotification", "stop", "restart", "rescale", "cutConnection", "damageFrame", "stopReading"}
+var Actions = []string{"checkpoint", "savepoint", "failNextCheckpoint", "loseNotification", "stop", "restart", "rescale", "cutConnection", "damageFrame", "stopReading", "compact", "touchOutsideRecord"}
 
 // Action acts on the job:
 //
@@ -23,6 +25,8 @@ var Actions = []string{"checkpoint", "savepoint", "failNextCheckpoint", "loseNot
 //   - stop ends the job with a last checkpoint and returns its {"path"};
 //   - restart stops with a checkpoint and restores from it;
 //   - rescale {"parallelism": n} does so with another parallelism;
+//   - compact has the lsm backends drop the values whose time to live has passed, and returns how many were {"dropped"};
+//   - touchOutsideRecord has an operator read its keyed state between two records, and returns the {"error"} that it was given;
 //   - cutConnection, damageFrame and stopReading {"from": n, "to": m} put a fault on the connection that carries data from
 //     one task manager to another; the job fails by it and goes on as its restart strategy says.
 func (r *Run) Action(name string, args map[string]any) (any, error) {
@@ -30,6 +34,9 @@ func (r *Run) Action(name string, args map[string]any) (any, error) {
 	if err := r.ready(); err != nil {
 		r.mu.Unlock()
 		return nil, err
+	}
+	if slices.Contains(Actions, name) {
+		r.mark(MarkAction, name, actionText(args))
 	}
 	switch name {
 	case "checkpoint":
@@ -80,6 +87,9 @@ func (r *Run) Action(name string, args map[string]any) (any, error) {
 	}
 	j := r.job
 	r.mu.Unlock()
+	if out, known, err := r.stateAction(j, name); known {
+		return out, err
+	}
 	if f, err := network.ParseFault(name); err == nil {
 		return r.fault(j, f, args)
 	}
@@ -87,4 +97,16 @@ func (r *Run) Action(name string, args map[string]any) (any, error) {
 		return nil, &ActionError{"action", fmt.Sprintf("%q is unknown: did you mean %s?", name, near[0])}
 	}
 	return nil, &ActionError{"action", fmt.Sprintf("%q is unknown: there are %v", name, Actions)}
+}
+
+// actionText shows an action's arguments in a record.
+func actionText(args map[string]any) string {
+	if len(args) == 0 {
+		return ""
+	}
+	b, err := json.Marshal(args)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }

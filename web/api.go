@@ -42,8 +42,12 @@ func (s *Server) routeAPI(r chi.Router) {
 	api := humachi.New(r, c)
 	s.labRoutes(api)
 	s.sessionRoutes(api)
+	s.recordRoutes(api)
 	s.panelRoutes(api)
+	s.heapRoutes(api)
+	s.keyLayoutRoute(api)
 	s.keyGroupRoutes(api)
+	s.exerciseRoutes(r, api)
 	s.plainRoutes(r, api)
 }
 

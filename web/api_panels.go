@@ -37,6 +37,17 @@ type framesOutput struct {
 	}
 }
 
+type keyLayoutInput struct {
+	ID      string `path:"id"`
+	Key     string `query:"key" required:"true" doc:"As the generator would write it, such as 42."`
+	State   string `query:"state" doc:"A state of the counting operator; its first without one."`
+	UserKey string `query:"userKey" doc:"The key of an entry, as if the state were a map with texts for keys."`
+}
+
+type keyLayoutOutput struct {
+	Body *labs.KeyLayout
+}
+
 // frameChannel is a channel whose frames are kept.
 type frameChannel struct {
 	Producer string `json:"producer"`
@@ -100,6 +111,25 @@ func (s *Server) panelRoutes(api huma.API) {
 		out.Body.TimeMs = sess.run.Snapshot().TimeMs
 		out.Body.Channels, out.Body.Frames = framesOf(sess.run.Frames(framesKept), in.Consumer, in.N)
 		return out, nil
+	})
+}
+
+// keyLayoutRoute looks at the bytes of one key.
+func (s *Server) keyLayoutRoute(api huma.API) {
+	huma.Register(api, huma.Operation{
+		OperationID: "get-composite-key", Method: http.MethodGet, Path: "/api/v1/sessions/{id}/compositekey", Tags: []string{"sessions"},
+		Summary:    "The bytes under which the LSM store of the running job keeps a key in a state, taken apart",
+		Extensions: calledBy(callerPage, callerScript),
+	}, func(_ context.Context, in *keyLayoutInput) (*keyLayoutOutput, error) {
+		sess, err := s.sessions.get(in.ID)
+		if err != nil {
+			return nil, err
+		}
+		l, err := sess.run.LookAtKey(in.Key, in.State, in.UserKey)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &keyLayoutOutput{Body: l}, nil
 	})
 }
 

@@ -73,7 +73,7 @@ type knobsOutput struct {
 
 type actionInput struct {
 	ID   string `path:"id"`
-	Name string `path:"action" enum:"checkpoint,savepoint,stop,rescale,restart,killTaskManager,failNextCheckpoint,loseNotification,cutConnection,damageFrame,stopReading"`
+	Name string `path:"action" enum:"checkpoint,savepoint,stop,rescale,restart,killTaskManager,failNextCheckpoint,loseNotification,cutConnection,damageFrame,stopReading,compact,touchOutsideRecord"`
 	Body *map[string]any
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"weir/exercises"
 	"weir/labs"
 	"weir/web/i18n"
 	"weir/web/templates"
@@ -99,6 +100,11 @@ func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
 	p := templates.Lab{Base: b, Lab: l, Lesson: lesson, Values: map[string]any{}, Step: labs.StepIDs[0], Panel: q.Get("panel"), Present: q.Has("present")}
 	if slices.Contains(labs.StepIDs, q.Get("step")) {
 		p.Step = q.Get("step")
+	}
+	for i, e := range exercises.All() {
+		if e.Lab == l.ID {
+			p.Exercises = append(p.Exercises, templates.ExerciseRow{Number: i + 1, Exercise: e, Lab: l})
+		}
 	}
 	p.Refused = fill(p.Values, l, q)
 	// A run that was ended is no reason for an error: the page offers to start it anew.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"weir/labs"
 	"weir/web/i18n"
 )
 
@@ -22,9 +24,18 @@ type Server struct {
 	assets   *assets
 	texts    *i18n.Catalog
 	dir      string
+	// signKey signs the records of this server's own sessions.
+	signKey ed25519.PrivateKey
+	// progress is how far the one learner of this server is.
+	progress *progressFile
+	// checking has room for the checks that run at once; others wait.
+	checking chan struct{}
 	router   chi.Router
 	started  time.Time
 }
+
+// mostChecks run at once: each builds a module and runs it, or runs a job.
+const mostChecks = 2
 
 func newServer(ctx context.Context, o Options, start startFunc) (*Server, error) {
 	dir, err := instanceDir(o.DataDir)
@@ -39,8 +50,18 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
+	signKey, err := labs.RecordKey(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	progress, err := openProgress(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
-		ctx: ctx, log: o.Logger, dir: dir, texts: texts, assets: built, started: time.Now(),
+		progress: progress, checking: make(chan struct{}, mostChecks),
+		signKey: signKey,
+		ctx:     ctx, log: o.Logger, dir: dir, texts: texts, assets: built, started: time.Now(),
 		sessions: newSessions(start, filepath.Join(dir, "sessions"), o.Logger),
 		inputs:   newInputs(filepath.Join(dir, "inputs")),
 	}
@@ -58,6 +79,8 @@ func (s *Server) routes() chi.Router {
 	r.Get("/", s.home)
 	r.Get("/labs/{id}", s.lab)
 	r.Post("/labs/{id}", s.startForm)
+	r.Get("/exercises", s.exerciseList)
+	r.Get("/exercises/{id}", s.exercisePage)
 	r.Get("/static/*", s.assets.serve)
 	r.Get("/favicon.svg", s.assets.favicon)
 	r.Get("/healthz", s.healthz)

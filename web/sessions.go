@@ -36,9 +36,11 @@ type run interface {
 	Diagnosis() labs.Diagnosis
 	Evidence() []labs.EvidenceState
 	Events() []labs.KnobChange
+	Record() *labs.Record
 	Comparisons() []labs.Comparison
 	KeyLoads() []labs.KeyLoad
 	Frames(n int) []labs.Frame
+	LookAtKey(key, state, userKey string) (*labs.KeyLayout, error)
 	Tracer() *trace.Tracer
 	Done() <-chan struct{}
 	Err() error

@@ -10,9 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"weir/exercises/kit/sandbox"
 )
 
 func main() {
+	sandbox.RunChild() // does not return in a process that runs a learner's core
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()

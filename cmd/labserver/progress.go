@@ -56,6 +56,15 @@ func (p *progress) show(snapshot func() *metric.Snapshot) {
 	p.shown = true
 }
 
+// say shows a line of its own words.
+func (p *progress) say(line string) {
+	if p.w == nil {
+		return
+	}
+	_, _ = io.WriteString(p.w, clearLine+line[:min(len(line), mostColumns)])
+	p.shown = true
+}
+
 // end takes the line away.
 func (p *progress) end() {
 	if p.shown {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,13 +23,14 @@ type runFlags struct {
 	input, key    string
 	restore       string
 	checkpointDir string
+	record        string
 	json          bool
 }
 
 func newRun(s streams) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run LAB [--set KNOB=V]... [--at 20s:KNOB=V]... [--for 30s] [--input FILE --key COLUMN] [--restore DIR] [--checkpoint-dir DIR] [--json]",
+		Use:   "run LAB [--set KNOB=V]... [--at 20s:KNOB=V]... [--for 30s] [--input FILE --key COLUMN] [--restore DIR] [--checkpoint-dir DIR] [--record FILE] [--json]",
 		Short: "Runs a lab's job without the page and prints its last readings",
 		Long: "Runs a lab's job until its input ends, --for is over, or Ctrl-C, and prints its last readings.\n" +
 			"--input flights takes the built-in flights.",
@@ -37,20 +40,22 @@ func newRun(s streams) *cobra.Command {
 	}
 	fl := c.Flags()
 	fl.StringArrayVar(&f.set, "set", nil, "KNOB=VALUE to start with; may be repeated")
-	fl.StringArrayVar(&f.at, "at", nil, "TIME:KNOB=VALUE to change while it runs, such as 20s:debloat=true; may be repeated")
+	fl.StringArrayVar(&f.at, "at", nil, "TIME:KNOB=VALUE to change while it runs, such as 20s:debloat=true, or TIME:ACTION, such as 20s:checkpoint; may be repeated")
 	fl.DurationVar(&f.length, "for", 0, "how long to run, such as 30s; without it until the input ends or Ctrl-C")
 	fl.StringVar(&f.input, "input", "", "CSV or NDJSON file to read, plain or gzip")
 	fl.StringVar(&f.key, "key", "", "the file's column to take as key")
 	fl.StringVar(&f.restore, "restore", "", "folder of the checkpoint to start from")
 	fl.StringVar(&f.checkpointDir, "checkpoint-dir", "", "folder to keep checkpoints in; without it they are deleted at the end")
+	fl.StringVar(&f.record, "record", "", "file to write the run's record to, such as run.weir, for the exercises")
 	fl.BoolVar(&f.json, "json", false, "print the last Snapshot as JSON")
 	return c
 }
 
-// timedKnob is a --at.
+// timedKnob is a --at: a knob that changes, or an action.
 type timedKnob struct {
 	at          time.Duration
 	name, value string
+	action      bool
 }
 
 // parseKnobs reads the KNOB=VALUE of --set.
@@ -66,20 +71,20 @@ func parseKnobs(words []string) (map[string]any, error) {
 	return knobs, nil
 }
 
-// parseTimed reads the TIME:KNOB=VALUE of --at, in the order of time.
+// parseTimed reads the TIME:KNOB=VALUE and TIME:ACTION of --at, in the order of time.
 func parseTimed(words []string) ([]timedKnob, error) {
 	var all []timedKnob
 	for _, w := range words {
 		when, knob, ok := strings.Cut(w, ":")
-		name, value, ok2 := strings.Cut(knob, "=")
-		if !ok || !ok2 || name == "" {
-			return nil, usage("--at %q: give TIME:KNOB=VALUE, such as --at 20s:debloat=true", w)
+		name, value, isKnob := strings.Cut(knob, "=")
+		if !ok || name == "" || !isKnob && !slices.Contains(labs.Actions, name) {
+			return nil, usage("--at %q: give TIME:KNOB=VALUE, such as --at 20s:debloat=true, or TIME:ACTION, such as --at 20s:checkpoint", w)
 		}
 		at, err := time.ParseDuration(when)
 		if err != nil || at < 0 {
 			return nil, usage("--at %q: %q is not a time: give one such as 20s or 1m30s", w, when)
 		}
-		all = append(all, timedKnob{at, name, value})
+		all = append(all, timedKnob{at, name, value, !isKnob})
 	}
 	slices.SortStableFunc(all, func(a, b timedKnob) int { return int(a.at - b.at) })
 	return all, nil
@@ -111,6 +116,9 @@ func startOptions(lab string, f *runFlags) (labs.StartOptions, []timedKnob, erro
 		return o, nil, asUsage(err)
 	}
 	for _, t := range timed {
+		if t.action {
+			continue
+		}
 		if v, err = l.With(v, map[string]any{t.name: t.value}); err != nil {
 			return o, nil, usage("--at %s: %w", t.at, err)
 		}
@@ -146,6 +154,9 @@ func runLab(ctx context.Context, lab string, f *runFlags, s streams) error {
 	if err != nil {
 		return err
 	}
+	if err := recordable(f.record); err != nil {
+		return err
+	}
 	begin := time.Now()
 	r, err := labs.Start(o)
 	if err != nil {
@@ -164,10 +175,28 @@ func runLab(ctx context.Context, lab string, f *runFlags, s streams) error {
 	if failed == nil {
 		failed = r.Err()
 	}
+	if f.record != "" {
+		err = errors.Join(err, r.Record().Save(f.record, nil))
+	}
 	if failed != nil {
 		return fmt.Errorf("run %s: %w", lab, failed)
 	}
 	return err
+}
+
+// recordable refuses a place for the record that cannot be written to, before anything runs.
+func recordable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return usage("--record %s: that is not a file: give one such as run.weir", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".run-*.weir")
+	if err != nil {
+		return usage("--record %s: %w: give a file in a folder that exists and can be written to", path, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // watch changes knobs at their times and returns when the job has ended, its time is over, or ctx is.
@@ -199,7 +228,12 @@ func watch(ctx context.Context, r *labs.Run, begin time.Time, timed []timedKnob,
 		case <-next:
 			k := timed[0]
 			timed = timed[1:]
-			if _, err = r.Set(map[string]any{k.name: k.value}); errors.Is(err, labs.ErrEnded) {
+			if k.action {
+				_, err = r.Action(k.name, nil)
+			} else {
+				_, err = r.Set(map[string]any{k.name: k.value})
+			}
+			if errors.Is(err, labs.ErrEnded) {
 				err = nil
 			}
 		case <-tick.C:

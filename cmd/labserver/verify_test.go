@@ -13,7 +13,7 @@ const goldenFolder = "../../testdata/golden"
 // All golden files of the folder in one go, each with a line that says that none is wrong.
 func TestVerifyFolder(t *testing.T) {
 	out, errs, status := labserver(t, "", "verify", goldenFolder, "--json")
-	if status != 0 || !strings.Contains(errs, "composite_key.json") {
+	if status != 0 || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	seen := map[string]bool{}
@@ -29,10 +29,32 @@ func TestVerifyFolder(t *testing.T) {
 		seen[filepath.Base(v.File)] = true
 	}
 	for _, name := range []string{"keygroups.json", "keygroup_ranges.json", "serialized_records.json", "redistribute.json", "local_buffer_pool.json",
-		"debloater.json", "timer_gauge.json", "netty_frames.json", "metric_names.json", "prometheus_exposition.txt"} {
+		"debloater.json", "timer_gauge.json", "netty_frames.json", "metric_names.json", "prometheus_exposition.txt",
+		"composite_key.json", "operator_state_repartition.json", "experiments.json"} {
 		if !seen[name] {
 			t.Errorf("%s was not verified: %v", name, seen)
 		}
+	}
+}
+
+// Files of another sort in a folder are named, and left out.
+func TestVerifyLeavesOutOtherFiles(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(goldenFolder, "timer_gauge.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string]string{"mine.json": string(data), "other.json": `{"a":1}`, "README.txt": "words"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs, status := labserver(t, "", "verify", dir)
+	if want := filepath.Join(dir, "mine.json") + ": 22 cases, none wrong\n"; status != 0 || out != want {
+		t.Errorf("status %d, %q, expected %q", status, out, want)
+	}
+	if !strings.Contains(errs, "left out") || !strings.Contains(errs, "other.json") || !strings.Contains(errs, "README.txt") || strings.Contains(errs, "mine.json") {
+		t.Errorf("%q", errs)
 	}
 }
 

@@ -242,7 +242,7 @@ func TestFreeze(t *testing.T) {
 	p.navigate("/labs/backpressure?session=" + id)
 	p.until(`document.querySelectorAll(".strip").length === 4`, 10*time.Second)
 	p.click("#freeze")
-	const picture = `document.querySelector("#main").innerHTML.replace(/<tbody id="tr-log">.*<\/tbody>/s, "").replace(/<div class="tp".*?<div class="log"/s, "").replace(/<span class="label" id="tr-said">.*?<\/span>/, "") + document.querySelector("#clock").textContent`
+	const picture = `document.querySelector("#main").innerHTML.replace(/<tbody id="tr-log">.*<\/tbody>/s, "").replace(/<div class="tp".*?<div class="log"/s, "").replace(/<span class="label" id="tr-(said|kept)">.*?<\/span>/g, "") + document.querySelector("#clock").textContent`
 	moved := eval[bool](p, `new Promise(done => { const before = `+picture+`; setTimeout(() => done(before !== `+picture+`), 1500); })`)
 	if moved {
 		t.Error("the frozen picture moved")
@@ -264,8 +264,8 @@ func TestBreakpoint(t *testing.T) {
 	p.navigate("/labs/backpressure?session=" + id)
 	p.until(`document.querySelectorAll("#tr-log tr td").length > 8`, 10*time.Second)
 	p.until(`!document.querySelector("#tr-points input").disabled`, 5*time.Second)
-	eval[any](p, `[...document.querySelectorAll("#tr-points label")].find(l => l.textContent.includes("creditAdded")).querySelector("input").click(); null`)
-	p.until(`document.querySelector("#tr-points label.here") && !document.querySelector("#tr-step").disabled`, 10*time.Second)
+	eval[any](p, `document.querySelector("#point-creditAdded input[type=checkbox]").click(); null`)
+	p.until(`document.querySelector("#point-creditAdded.here") && document.querySelector(".strip.held") && document.querySelector("#v-source.held") && !document.querySelector("#tr-step").disabled`, 10*time.Second)
 	p.until(`document.querySelector("#runstate").dataset.state === "stopped"`, 5*time.Second)
 	p.click("#tr-step")
 	p.until(`document.querySelector("#tr-log tr.hit")`, 10*time.Second)

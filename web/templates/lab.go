@@ -23,6 +23,8 @@ type Lab struct {
 	Step, Panel string
 	// Present is for a projector: large, one panel at a time, without side columns.
 	Present bool
+	// Exercises are those of this lab.
+	Exercises []ExerciseRow
 	// Refused are knobs of the address that were refused, with the reason.
 	Refused []labs.KnobError
 }
@@ -38,6 +40,8 @@ type pageData struct {
 	Values  map[string]any    `json:"values"`
 	Labels  map[string]string `json:"labels"`
 	Panels  []string          `json:"panels"`
+	// Points are the tracepoints that the lab's job may hit.
+	Points []string `json:"points"`
 	// Flights are the built-in records, of a lab that takes an input.
 	Flights *inputColumns `json:"flights,omitempty"`
 }
@@ -59,11 +63,11 @@ func (l Lab) data() pageData {
 		flights = &inputColumns{Columns: in.Columns, Rows: in.Rows}
 	}
 	return pageData{Lab: l.Lab.ID, Lang: l.Lang, Session: l.Session, Step: l.Step, Panel: l.Panel,
-		Knobs: info.Knobs, Values: l.Values, Labels: labels, Panels: l.Lab.Panels, Flights: flights}
+		Knobs: info.Knobs, Values: l.Values, Labels: labels, Panels: l.Lab.Panels, Points: l.Lab.Points(), Flights: flights}
 }
 
 // knobGroups are the groups in the order of the page.
-var knobGroups = []string{"load", "job", "network", "checkpoints"}
+var knobGroups = []string{"load", "job", "state", "network", "checkpoints"}
 
 // groups are those of the knobs beside the picture; a projector's page has none.
 func (l Lab) groups() []string {
@@ -76,7 +80,7 @@ func (l Lab) groups() []string {
 // lessonKnobs are what the lesson turns: the knobs that the lab compares, or the first of its text.
 func (l Lab) lessonKnobs() []*labs.Knob {
 	names := map[string][]string{"backpressure": {"debloat", "workMs"}, "key-groups": {"parallelism", "maxParallelism"}, "skew": {"keys", "twoStage", "maxParallelism"},
-		"credit": {"flowControl", "exclusiveBuffers"}, "rescale": {"parallelism", "backend", "maxParallelism"}}[l.Lab.ID]
+		"credit": {"flowControl", "exclusiveBuffers"}, "rescale": {"parallelism", "backend", "maxParallelism"}, "heap": {"readOnlyShare", "snapshotBytesPerSecond"}, "ttl": {"keys", "ttlUpdate", "ttlCleanupEntries"}, "event-time": {"idleInput", "idleTimeoutMs", "outOfOrdernessMs"}}[l.Lab.ID]
 	if names == nil {
 		names = l.Lab.Compares
 	}
@@ -103,6 +107,9 @@ var firstKnobs = []string{
 var ownKnobs = map[string][]string{
 	"skew": {"twoStage", "workOn"}, "overdraft": {"fanOut"}, "credit": {"flowControl", "exclusiveBuffers", "floatingBuffers"},
 	"unaligned": {"checkpointMode", "alignedTimeoutMs"}, "rescale": {"backend", "stateBytesPerKey", "incremental"},
+	"heap": {"stateBytesPerKey", "snapshotBytesPerSecond", "readOnlyShare"}, "ttl": {"ttlMs", "ttlUpdate", "ttlCleanupEntries", "readOnlyShare", "backend"},
+	"backends":   {"backend", "checkpointStorage", "incremental", "inPlaceUpdate"},
+	"event-time": {"idleInput", "idleTimeoutMs", "disorderMs", "outOfOrdernessMs", "windowMs"},
 }
 
 func (l Lab) knobsOf(group string, first bool) []*labs.Knob {

@@ -1,4 +1,4 @@
-import type { Comparison, Frames, KeyLoad, KnobValue } from "./types";
+import type { Comparison, Frames, HeapView, KeyLayout, KeyLoad, KnobValue } from "./types";
 
 /** What a refused call answered. */
 export class Problem extends Error {
@@ -62,6 +62,11 @@ export const comparisons = async (id: string): Promise<Comparison[]> =>
 export const keyLoads = async (id: string): Promise<KeyLoad[]> => (await call<{ keyLoads: KeyLoad[] }>("GET", `/api/v1/sessions/${id}/keyloads`)).keyLoads;
 export const frames = (id: string, consumer: string, n: number): Promise<Frames> =>
   call("GET", `/api/v1/sessions/${id}/frames?n=${n}${consumer ? `&consumer=${encodeURIComponent(consumer)}` : ""}`);
+export const compositeKey = (id: string, key: string, state: string, userKey: string): Promise<KeyLayout> =>
+  call("GET", `/api/v1/sessions/${id}/compositekey?${new URLSearchParams({ key, state, userKey }).toString()}`);
+export const heap = (id: string, subtask: number, state: string, group: number): Promise<HeapView> =>
+  call("GET", `/api/v1/sessions/${id}/heap?${new URLSearchParams({ subtask: String(subtask), state, group: String(group) }).toString()}`);
+export const configuration = async (id: string): Promise<string> => (await call<{ yaml: string }>("GET", `/api/v1/sessions/${id}/configuration`)).yaml;
 export const place = (q: { type: string; maxParallelism: number; parallelism: number; compare?: number; keys: string[] }): Promise<Placed> =>
   call("POST", "/api/v1/keygroups", q);
 export function upload(file: File): Promise<InputInfo> {

@@ -34,7 +34,7 @@ class LabPage {
   private readonly charts = maybe("#charts") ? new Charts(this.knobs.labelOf, (panel) => address.set({ panel })) : undefined;
   private readonly panels = new Panels(page, this.knobs.turnAll, (input, key) => void this.start(input, key));
   private readonly present = maybe(".lab.present") ? new Present(this.lesson) : undefined;
-  private readonly trace = new Trace((stopped) => this.onStopped(stopped));
+  private readonly trace = new Trace(page.points, (stopped) => this.onStopped(stopped));
   private readonly ruler = maybe("#ruler") ? new Ruler(page.flights ?? { columns: [], rows: 0 }, (input, key) => void this.start(input, key), (n) => void this.rescale(n)) : undefined;
   private readonly startButton = $<HTMLButtonElement>("#start-run");
   private readonly checkpointNow = maybe<HTMLButtonElement>("#ck-now");

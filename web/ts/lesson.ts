@@ -1,6 +1,7 @@
 import * as address from "./address";
 import { $, $$, attr, icon, maybe, say } from "./dom";
 import { keepProgress, progress, type Progress } from "./progress";
+import { Quiz } from "./quiz";
 import { clock, lang, t } from "./text";
 import type { Evidence, PageData, Picture } from "./types";
 
@@ -32,6 +33,7 @@ export class Lesson {
   private readonly note = maybe<HTMLTextAreaElement>("#note");
   private readonly prev = $<HTMLButtonElement>("#prev-step");
   private readonly next = $<HTMLButtonElement>("#next-step");
+  private readonly quiz: Quiz;
   private step: string;
   private now = 0;
   private running = false;
@@ -50,12 +52,17 @@ export class Lesson {
       this.note.value = this.kept.note ?? "";
       this.note.addEventListener("input", () => {
         this.kept.note = this.note?.value ?? "";
-        this.mark("explain", this.kept.note.trim().length > 0);
+        this.markExplained();
         this.keep();
       });
     }
+    this.kept.quiz ??= {};
+    this.quiz = new Quiz(this.kept.quiz, () => {
+      this.markExplained();
+      this.keep();
+    });
     for (const c of $$(".chip")) c.addEventListener("click", () => this.prove(c));
-    for (const a of $$<HTMLAnchorElement>("a.to-knob, a.to-evidence, .prose a[href^='#knob-'], .prose a[href^='#evidence-']")) {
+    for (const a of $$<HTMLAnchorElement>(".prose a[href^='#knob-'], .prose a[href^='#evidence-'], .prose a[href^='#point-']")) {
       a.addEventListener("click", (e) => {
         e.preventDefault();
         this.point(a.getAttribute("href")?.slice(1) ?? "");
@@ -190,7 +197,7 @@ export class Lesson {
     if (panel) address.set({ panel });
   }
 
-  /** Follows a link of the text to a knob or a claim. */
+  /** Follows a link of the text to a knob, a claim or a tracepoint, which it opens. */
   private point(id: string): void {
     const e = document.getElementById(id);
     if (!e) return;
@@ -200,10 +207,17 @@ export class Lesson {
       return;
     }
     e.closest("details")?.setAttribute("open", "");
+    const about = e.querySelector<HTMLButtonElement>(".about[aria-expanded='false']");
+    about?.click();
     e.scrollIntoView({ block: "nearest" });
     e.classList.add("seen");
     setTimeout(() => e.classList.remove("seen"), 2000);
     e.querySelector<HTMLElement>("button, input, select")?.focus();
+  }
+
+  /** The last step is done when something was written and the quiz is answered. */
+  private markExplained(): void {
+    this.mark("explain", (this.kept.note ?? "").trim().length > 0 && this.quiz.done);
   }
 
   private mark(step: string, done: boolean): void {

@@ -19,7 +19,9 @@ export class Pipeline {
     }
     for (const v of vertices) this.vertex(p, v);
     const sum = (v: Vertex | undefined, of: (s: Subtask) => number): string => num((v?.subtasks ?? []).reduce((n, s) => n + of(s), 0));
-    say(this.totals, t("pipeline.totals", { sent: sum(vertices[0], (s) => s.numRecordsOut), taken: sum(vertices.at(-1), (s) => s.numRecordsIn) }));
+    const fed = new Set((p.channels ?? []).map((c) => c.to.vertex));
+    const sent = vertices.filter((v) => !fed.has(v.id)).flatMap((v) => v.subtasks ?? []).reduce((n, s) => n + s.numRecordsOut, 0);
+    say(this.totals, t("pipeline.totals", { sent: num(sent), taken: sum(vertices.at(-1), (s) => s.numRecordsIn) }));
     // Where a vertex is named as the cause, its own line says so already.
     const because = vertices.some((v) => v.role === "cause") ? "" : (p.because?.[lang as "en" | "zh"] ?? "");
     this.diag.hidden = because === "";
@@ -28,18 +30,34 @@ export class Pipeline {
 
   private build(p: Picture, vertices: Vertex[]): void {
     this.root.replaceChildren();
-    vertices.forEach((v, i) => {
-      const before = vertices[i - 1];
-      if (before) {
-        const n = (p.channels ?? []).filter((c) => c.from.vertex === before.id && c.to.vertex === v.id).length;
-        // Where each producer has one consumer only, nothing is dealt out.
-        const all = n === before.parallelism * v.parallelism;
-        this.root.append(
-          h("div", { class: "edge" }, h("span", { "aria-hidden": "true" }, t(all ? "edge.hash" : "edge.forward")), arrow(), h("span", { "aria-hidden": "true" }, all ? `${before.parallelism} × ${v.parallelism}` : String(n)),
-            h("span", { class: "vh" }, t("edge", { from: before.id, to: v.id, n }))),
-        );
+    let column: HTMLElement = this.root;
+    let before: Vertex[] = []; // those of the last column
+    vertices.forEach((v) => {
+      const channels = (p.channels ?? []).filter((c) => c.to.vertex === v.id);
+      const n = channels.filter((c) => before.some((b) => b.id === c.from.vertex)).length;
+      if (before.length > 0 && channels.length === 0) {
+        // Another source: it stands below the one before it.
+        if (before.length === 1) {
+          const first = this.root.lastElementChild;
+          column = h("div", { class: "together" });
+          this.root.append(column);
+          if (first) column.append(first);
+        }
+      } else {
+        column = this.root;
+        if (before.length > 0) {
+          const producers = before.reduce((sum, b) => sum + b.parallelism, 0);
+          // Where each producer has one consumer only, nothing is dealt out.
+          const all = n === producers * v.parallelism;
+          this.root.append(
+            h("div", { class: "edge" }, h("span", { "aria-hidden": "true" }, t(all ? "edge.hash" : "edge.forward")), arrow(), h("span", { "aria-hidden": "true" }, all ? `${producers} × ${v.parallelism}` : String(n)),
+              h("span", { class: "vh" }, t("edge", { from: before.map((b) => b.id).join(", "), to: v.id, n }))),
+          );
+        }
+        before = [];
       }
-      this.root.append(
+      before.push(v);
+      column.append(
         h("article", { class: "vertex", id: `v-${v.id}`, "aria-labelledby": `vh-${v.id}` },
           h("header", {}, h("h3", { id: `vh-${v.id}`, title: v.name }, v.id), h("span", { class: "tag", hidden: true }), h("span", { class: "why" })),
           h("div", { class: "subs" })),

@@ -18,6 +18,74 @@ export interface Rates extends Times {
   numBuffersInRemotePerSecond: number;
 }
 
+/** What is known of event time, in ms of it; a time that is not known is missing. */
+export interface EventTime {
+  watermark?: number;
+  status: "ACTIVE" | "IDLE";
+  sent?: number;
+  gates?: { index: number; vertex: string; watermark?: number; channels: ChannelWatermark[] }[];
+  windows?: {
+    watermark?: number;
+    records: number;
+    fired: number;
+    late: number;
+    held: number;
+    results: number;
+    openWindows: number;
+    open: { start: number; end: number; keys: number; records: number }[];
+    timers: number;
+    next: { time: number; key: string; keyGroup: number }[];
+  };
+}
+
+export interface ChannelWatermark {
+  from: End;
+  watermark?: number;
+  status: "ACTIVE" | "IDLE";
+  aligned: boolean;
+  holdsBack?: boolean;
+}
+
+/** What a subtask tells of its values: copies made for snapshots, time to live, changes in place. */
+export interface HeldState {
+  droppedExpired?: number;
+  droppedInBackground?: number;
+  heap?: { copiedByReads: number; copiedByWrites: number; heldEntries: number; heldBytes: number; snapshots: number; version: number };
+  ttl?: { live: number; expired: number; oldestReadMs: number; reads: number; begun: number; tooOld: number };
+  inPlace?: { tried: number; kept: number };
+}
+
+/** One entry of a copy-on-write map; in has the versions of the open snapshots that read it. */
+export interface HeapEntry {
+  key: string;
+  word: number;
+  slot: number;
+  entryVersion: number;
+  valueVersion: number;
+  value: string;
+  in: number[];
+}
+
+/** A copy-on-write map as its task sees it, and the old entries that are kept for snapshots. */
+export interface HeapView {
+  state: string;
+  states: string[];
+  keyGroup: number;
+  keyGroups: [number, number];
+  stopped: boolean;
+  entries: number;
+  version: number;
+  open: number[];
+  newWords: number;
+  oldWords: number;
+  moved: number;
+  rehashing: boolean;
+  copiesOnRead: boolean;
+  live: HeapEntry[];
+  old: HeapEntry[];
+  leftOut: number;
+}
+
 export interface Subtask extends Rates {
   index: number;
   taskManager: number;
@@ -27,10 +95,11 @@ export interface Subtask extends Rates {
   debloatedBufferSize?: number;
   estimatedTimeToConsumeBuffersMs?: number;
   recent: Rates;
-  state?: { keys: number; bytes: number; restoredKeys: number; keysOutOfRange: number };
+  state?: { keys: number; bytes: number; restoredKeys: number; keysOutOfRange: number; backend?: string; restored?: Restored; lsm?: LSMReading } & HeldState;
   outPoolUsageMax: number;
   mailboxQueueSize: number;
   mailboxLatencyMs: number;
+  eventTime?: EventTime;
   accumulated?: { maxSoftBackPressureTimeMs: number; maxHardBackPressureTimeMs: number };
 }
 
@@ -100,7 +169,80 @@ export interface Checkpoint {
   processedBytes: number;
   persistedBytes: number;
   failure?: string;
+  checkpointedBytes: number;
+  path?: string;
+  notificationLost?: boolean;
   subtasks?: SubtaskCheckpoint[];
+  sharedFiles?: SharedFile[];
+}
+
+/** What a checkpoint did with one file of a state backend. */
+export interface SharedFile {
+  vertex: string;
+  subtask: number;
+  name: string;
+  origin: string;
+  file?: string;
+  bytes: number;
+  state: "uploaded" | "reused" | "inlined";
+  firstCheckpoint: number;
+}
+
+/** A file of the shared folder that is gone, and why. */
+export interface DeletedFile {
+  file: string;
+  bytes: number;
+  checkpoint: number;
+  because: "subsumed" | "failed" | "late";
+  atMs: number;
+  vertex?: string;
+  subtask: number;
+  name?: string;
+  origin?: string;
+}
+
+/** Which way the keyed state of a subtask came back; key groups are half open. */
+export interface Restored {
+  path: string;
+  clips?: [number, number][];
+  handles: { subtask: number; keyGroups: [number, number]; taken: [number, number]; how: "base" | "ingested" | "copied" | "read"; tables?: number; bytes: number }[];
+}
+
+/** The figures of an LSM store. Cache and budget are of the whole task manager. */
+export interface LSMReading {
+  memtableBytes: number;
+  memtableLimitBytes: number;
+  memtableWrittenBytes: number;
+  levels: { files: number; bytes: number }[];
+  flushes: number;
+  flushedBytes: number;
+  compactions: number;
+  compactedInBytes: number;
+  compactedOutBytes: number;
+  cacheBytes: number;
+  cacheHits: number;
+  cacheMisses: number;
+  budgetBytes: number;
+  gets: number;
+  puts: number;
+  keyBytes: number;
+  readBytes: number;
+  writeBytes: number;
+  prefixBuilt: number;
+  states?: { name: string; id: number; kind: string; entries: number; bytes: number }[];
+}
+
+/** The bytes under which the LSM store keeps a key in a state. */
+export interface KeyLayout {
+  key: string;
+  hash: number;
+  keyGroup: number;
+  subtask: number;
+  state: string;
+  states: string[];
+  parts: { name: string; hex: string; bytes: number; meaning: string }[];
+  flink: { name: string; hex: string; bytes: number; meaning: string }[];
+  range: [string, string];
 }
 
 export type KnobValue = number | boolean | string;
@@ -136,7 +278,9 @@ export interface Picture {
   pools?: Pool[];
   gates?: Gate[];
   channels?: Channel[];
+  restoredCheckpointId?: number;
   checkpoints?: Checkpoint[];
+  deletedFiles?: DeletedFile[];
   diagnosis?: { bottleneck: string };
   totals: { recordsEmitted: number; recordsProcessed: number; countsByKey?: Record<string, number> };
   evidence?: Evidence[];
@@ -169,6 +313,8 @@ export interface PageData {
   values: Record<string, KnobValue>;
   labels: Record<string, string>;
   panels: string[];
+  /** The tracepoints that the lab's job may hit. */
+  points: string[];
   flights?: { columns: string[]; rows: number };
 }
 
@@ -196,6 +342,10 @@ export interface Comparison {
   checkpointMs: number;
   persistedBytes: number;
   processedBytes: number;
+  stateBytes: number;
+  checkpointedBytes: number;
+  keyedBytes: number;
+  busiest: number;
   phases: { startDelayMs: number; alignmentMs: number; syncMs: number; asyncMs: number };
   addCreditMessages: number;
   announcedCredits: number;

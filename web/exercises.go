@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"slices"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"weir/exercises"
+	"weir/exercises/kit"
+	"weir/labs"
+	"weir/web/templates"
+)
+
+// exerciseText renders the tasks: Markdown with tables. Raw HTML in it is left out.
+var exerciseText = goldmark.New(goldmark.WithExtensions(extension.Table))
+
+func (s *Server) exerciseList(w http.ResponseWriter, r *http.Request) {
+	p := templates.Exercises{Base: s.base(r)}
+	for i, e := range exercises.All() {
+		l, ok := labs.Get(e.Lab)
+		if !ok {
+			continue
+		}
+		at := slices.IndexFunc(p.Chapters, func(c templates.ExerciseChapter) bool { return c.ID == l.Chapter })
+		if at < 0 {
+			p.Chapters = append(p.Chapters, templates.ExerciseChapter{ID: l.Chapter})
+			at = len(p.Chapters) - 1
+		}
+		p.Chapters[at].Rows = append(p.Chapters[at].Rows, templates.ExerciseRow{Number: i + 1, Exercise: e, Lab: l})
+	}
+	s.page(w, r, http.StatusOK, templates.ExercisesPage(p))
+}
+
+func (s *Server) exercisePage(w http.ResponseWriter, r *http.Request) {
+	all := exercises.All()
+	i := slices.IndexFunc(all, func(e *kit.Exercise) bool { return e.ID == r.PathValue("id") })
+	if i < 0 {
+		s.notFound(w, r)
+		return
+	}
+	e := all[i]
+	b := s.base(r)
+	p := templates.Exercise{Base: b, ExerciseRow: templates.ExerciseRow{Number: i + 1, Exercise: e}, Of: len(all), Answered: s.progress.get().Exercises[e.ID].Answer}
+	p.Lab, _ = labs.Get(e.Lab)
+	if i+1 < len(all) {
+		p.Next = all[i+1]
+	}
+	err := fillExercise(&p, e, b.Lang)
+	if err != nil {
+		s.log.Error("exercise page", "exercise", e.ID, "error", err)
+		problemOf(err).write(w)
+		return
+	}
+	for _, sess := range s.sessions.list() {
+		if e.Kind == kit.Live && sess.lab == e.Lab {
+			info := sess.info()
+			p.Runs = append(p.Runs, templates.Running{ID: info.ID, Lab: info.Lab, State: b.T("state." + info.State),
+				Clock: fmt.Sprintf("%02d:%02d", info.TimeMs/60000, info.TimeMs/1000%60), Over: sess.ended()})
+		}
+	}
+	s.page(w, r, http.StatusOK, templates.ExercisePage(p))
+}
+
+// fillExercise reads the texts and sources of an exercise.
+func fillExercise(p *templates.Exercise, e *kit.Exercise, lang string) error {
+	src, err := fs.ReadFile(e.Files, "task."+lang+".md")
+	if err != nil {
+		return err
+	}
+	_, src, _ = bytes.Cut(src, []byte("\n")) // the title stands in the page's own heading
+	var html bytes.Buffer
+	if err := exerciseText.Convert(src, &html); err != nil {
+		return err
+	}
+	p.Task = template.HTML(html.String())
+	if e.Kind != kit.Code {
+		return nil
+	}
+	starter, err := kit.Starter(e)
+	if err != nil {
+		return err
+	}
+	api, err := fs.ReadFile(e.Files, "api/api.go")
+	if err != nil {
+		return err
+	}
+	p.Starter, p.API = string(starter), string(kit.Local(api))
+	return nil
+}

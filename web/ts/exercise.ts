@@ -1,0 +1,263 @@
+import { $, $$, attr, h, handed, icon, maybe, say } from "./dom";
+import { Editor } from "./editor";
+import { preferences } from "./preferences";
+import { exchange, exerciseProgress, keepExercise } from "./progress";
+import { num, t } from "./text";
+import type { KnobValue } from "./types";
+
+interface Page {
+  id: string;
+  kind: "predict" | "live" | "code";
+  lab: string;
+  maxPoints: number;
+  starter?: string;
+  answered?: Record<string, KnobValue>;
+}
+
+interface Step {
+  waiting?: boolean;
+  building?: boolean;
+  index: number;
+  of: number;
+  name?: string;
+  seed?: number;
+}
+
+interface Check {
+  name: string;
+  hidden: boolean;
+  status: string;
+  points: number;
+  maxPoints: number;
+  expected?: string;
+  seen?: string;
+  where?: string;
+  try?: string;
+  command?: string;
+}
+
+interface Result {
+  status: string;
+  points: number;
+  maxPoints: number;
+  problem?: string;
+  checks: Check[];
+}
+
+interface Line {
+  step?: Step;
+  result?: Result;
+}
+
+const page = handed<Page>("exercise");
+const marks: Record<string, string> = { passed: "tick", failed: "x", "not run": "ring", "not judged": "half", error: "half" };
+
+/** The page of an exercise: the learner's work is handed in, and what the checker says comes line by line. */
+class ExercisePage {
+  private readonly button = $<HTMLButtonElement>("#check");
+  private readonly cancelButton = $<HTMLButtonElement>("#cancel");
+  private readonly said = $("#check-said");
+  private readonly bar = $<HTMLProgressElement>("#check-bar");
+  private readonly problem = $("#check-problem");
+  private readonly rows = $$("#checks > li");
+  private readonly editor = page.kind === "code" ? new Editor((text) => this.typed(text)) : undefined;
+  private readonly kept = exerciseProgress(page.id);
+  private running: AbortController | undefined;
+  private record: string | undefined;
+
+  constructor() {
+    preferences();
+    this.button.addEventListener("click", () => void this.check());
+    this.cancelButton.addEventListener("click", () => this.running?.abort());
+    if (this.editor && this.kept.core) this.editor.text = this.kept.core;
+    maybe("#core-reset")?.addEventListener("click", () => {
+      if (!confirm(t("code.reset.sure")) || !this.editor) return;
+      this.editor.text = page.starter ?? "";
+      this.typed(this.editor.text);
+    });
+    for (const d of $$<HTMLDetailsElement>("[data-hint]")) {
+      d.addEventListener("toggle", () => {
+        const n = Number(d.dataset["hint"]);
+        if (!d.open || n <= this.kept.hints) return;
+        this.kept.hints = n;
+        keepExercise(page.id, this.kept);
+      });
+    }
+    maybe("#runs-again")?.addEventListener("click", () => location.reload());
+    const file = maybe<HTMLInputElement>("#record");
+    file?.addEventListener("change", () => void this.takeRecord(file));
+    if (page.answered) this.lock(page.answered);
+    this.points(this.kept.points, this.kept.status);
+  }
+
+  private typed(text: string): void {
+    this.kept.core = text;
+    keepExercise(page.id, this.kept);
+  }
+
+  private async takeRecord(input: HTMLInputElement): Promise<void> {
+    const f = input.files?.[0];
+    if (!f) return;
+    const bytes = new Uint8Array(await f.arrayBuffer());
+    let binary = "";
+    for (const b of bytes) binary += String.fromCharCode(b);
+    this.record = btoa(binary);
+    say($("#record-name"), f.name);
+    for (const r of $$<HTMLInputElement>("#runs input")) r.checked = false;
+  }
+
+  /** What is handed in. */
+  private work(): Record<string, unknown> {
+    if (this.editor) return { core: this.editor.text };
+    if (page.kind === "predict") return { answer: page.answered ?? this.answer() };
+    const run = maybe<HTMLInputElement>("#runs input:checked");
+    return run ? { session: run.value } : this.record ? { record: this.record } : {};
+  }
+
+  private answer(): Record<string, KnobValue> {
+    const out: Record<string, KnobValue> = {};
+    for (const field of $$("#answer [data-field]")) {
+      const name = field.dataset["field"] ?? "";
+      const number = field.querySelector<HTMLInputElement>("input[type=number]");
+      const chosen = field.querySelector<HTMLInputElement>("input:checked");
+      if (number && number.value !== "") out[name] = Number(number.value);
+      else if (chosen) out[name] = chosen.value;
+    }
+    return out;
+  }
+
+  /** The first answer counts: it is shown, and cannot be changed. */
+  private lock(answer: Record<string, KnobValue>): void {
+    page.answered = answer;
+    for (const field of $$("#answer [data-field]")) {
+      const value = answer[field.dataset["field"] ?? ""];
+      for (const i of field.querySelectorAll<HTMLInputElement>("input")) {
+        if (i.type === "radio") i.checked = i.value === value;
+        else i.value = String(value ?? "");
+        i.disabled = true;
+      }
+    }
+    say(this.said, t("predict.given"));
+  }
+
+  private async check(): Promise<void> {
+    if (this.running) return;
+    const work = this.work();
+    const ctl = new AbortController();
+    this.running = ctl;
+    this.busy(true);
+    this.fail("");
+    for (const row of this.rows) this.row(row, "", undefined);
+    try {
+      const r = await fetch(`/api/v1/exercises/${page.id}/checks?lang=${document.documentElement.lang}`, {
+        method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(work), signal: ctl.signal,
+      });
+      if (!r.ok || !r.body) {
+        const p = (await r.json().catch(() => ({}))) as { detail?: string };
+        throw new Error(p.detail ?? `${r.status} ${r.statusText}`);
+      }
+      const result = await this.read(r.body);
+      if (!result) throw new Error(t("check.gone"));
+      this.finish(result, work);
+    } catch (e) {
+      if (ctl.signal.aborted) say(this.said, t("check.cancelled"));
+      else this.fail(e instanceof TypeError ? t("check.gone") : e instanceof Error ? e.message : String(e));
+    }
+    this.running = undefined;
+    this.busy(false);
+  }
+
+  private async read(body: ReadableStream<Uint8Array>): Promise<Result | undefined> {
+    const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      rest += value;
+      const lines = rest.split("\n");
+      rest = lines.pop() ?? "";
+      for (const l of lines) {
+        if (!l) continue;
+        const line = JSON.parse(l) as Line;
+        if (line.result) return line.result;
+        if (line.step) this.step(line.step);
+      }
+    }
+  }
+
+  private step(s: Step): void {
+    this.bar.max = s.of;
+    this.bar.value = s.building || s.waiting ? 0 : s.index;
+    if (s.waiting) say(this.said, t("check.waiting"));
+    else if (s.building) say(this.said, t("check.building"));
+    else {
+      say(this.said, t(s.seed ? "check.step.seed" : "check.step", { n: s.index + 1, of: s.of, seed: s.seed ?? 0 }));
+      this.rows.forEach((row, i) => attr(row, "aria-current", i === s.index ? "step" : null));
+    }
+  }
+
+  private finish(r: Result, work: Record<string, unknown>): void {
+    r.checks.forEach((c, i) => {
+      const row = this.rows[i];
+      if (row) this.row(row, c.status, c);
+    });
+    this.fail(r.problem ?? "");
+    say(this.said, t("exercise.state", { status: t(`status.${r.status}`), points: num(r.points), max: num(r.maxPoints) }));
+    const answer = work["answer"] as Record<string, KnobValue> | undefined;
+    if (answer && !r.problem) this.lock(answer);
+    Object.assign(this.kept, exerciseProgress(page.id));
+    this.kept.tries++;
+    if (r.points > this.kept.points || r.status === "passed" || !this.kept.status) {
+      Object.assign(this.kept, { status: r.status, points: r.points, maxPoints: r.maxPoints });
+    }
+    if (answer && !r.problem && !this.kept.answer) Object.assign(this.kept, { answer, answeredMs: Date.now() });
+    keepExercise(page.id, this.kept);
+    this.points(r.points, r.status);
+  }
+
+  private row(row: HTMLElement, status: string, c: Check | undefined): void {
+    row.dataset["state"] = status;
+    attr(row, "aria-current", null);
+    $(".mark", row).replaceChildren(icon(marks[status] ?? "ring"));
+    say($("[data-word]", row), status ? t(`status.${status}`) : "");
+    if (c?.name) say($(".name", row), c.name);
+    const dl = $("dl", row);
+    const parts: [string, string | undefined][] = [["expected", c?.expected], ["seen", c?.seen], ["where", c?.where], ["try", c?.try], ["again", c?.command]];
+    dl.replaceChildren(...parts.flatMap(([k, v]) => (v ? [h("dt", {}, t(`check.${k}`)), this.told(k, v)] : [])));
+    dl.hidden = dl.childElementCount === 0;
+  }
+
+  /** What a check says; a line of core.go leads to it. */
+  private told(kind: string, text: string): HTMLElement {
+    const dd = h("dd", kind === "again" ? { class: "mono" } : {}, text);
+    const line = /^core\.go:(\d+)/.exec(text);
+    if (kind === "where" && line && this.editor) {
+      const go = h("button", { type: "button", class: "link" }, text);
+      go.addEventListener("click", () => this.editor?.goTo(Number(line[1])));
+      dd.replaceChildren(go);
+    }
+    return dd;
+  }
+
+  private points(points: number, status: string | undefined): void {
+    say($("#check-points"), status ? t("checks.points", { points: num(points), max: num(page.maxPoints) }) : t("exercise.state.none", { max: num(page.maxPoints) }));
+  }
+
+  private fail(text: string): void {
+    this.problem.hidden = text === "";
+    this.problem.replaceChildren(...(text ? [icon("x"), h("span", {}, text)] : []));
+  }
+
+  private busy(on: boolean): void {
+    this.button.disabled = on;
+    this.cancelButton.hidden = this.bar.hidden = !on;
+    if (on) {
+      this.bar.value = 0;
+      say(this.said, "");
+      this.cancelButton.focus();
+    } else if (document.activeElement === document.body) this.button.focus();
+  }
+}
+
+new ExercisePage();
+void exchange().catch(() => undefined);

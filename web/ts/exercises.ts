@@ -1,0 +1,56 @@
+import { $, $$, icon, say } from "./dom";
+import { preferences } from "./preferences";
+import { everything, exchange, exerciseProgress, type AllProgress } from "./progress";
+import { num, t } from "./text";
+
+preferences();
+
+/** Writes beside each exercise what came of it, and the sum over all. */
+function show(): void {
+  let passed = 0;
+  let points = 0;
+  let max = 0;
+  const rows = $$("[data-exercise]");
+  for (const row of rows) {
+    const p = exerciseProgress(row.dataset["exercise"] ?? "");
+    const state = $(".exstate", row);
+    const most = Number(state.dataset["max"]);
+    max += most;
+    points += p.points;
+    if (p.status === "passed") passed++;
+    state.dataset["state"] = p.status ?? "";
+    const text = p.status ? t("exercise.state", { status: t(`status.${p.status}`), points: num(p.points), max: num(most) }) : t("exercise.state.none", { max: num(most) });
+    state.replaceChildren(icon(p.status === "passed" ? "tick" : p.status ? "half" : "ring"), text);
+  }
+  say($("#progress-sum"), t("progress.sum", { passed: num(passed), of: num(rows.length), points: num(points), max: num(max) }));
+}
+
+$("#progress-export").addEventListener("click", () => {
+  const url = URL.createObjectURL(new Blob([JSON.stringify(everything(), null, 1)], { type: "application/json" }));
+  const a = document.createElement("a");
+  a.href = url;
+  a.download = "weir-progress.json";
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+});
+
+const file = $<HTMLInputElement>("#progress-import");
+file.addEventListener("change", () => {
+  const chosen = file.files?.[0];
+  if (chosen) void take(chosen);
+  file.value = "";
+});
+
+async function take(chosen: File): Promise<void> {
+  try {
+    const all = JSON.parse(await chosen.text()) as AllProgress;
+    await exchange(all);
+    show();
+    say($("#progress-said"), t("progress.imported", { n: Object.keys(all.labs ?? {}).length, m: Object.keys(all.exercises ?? {}).length }));
+  } catch (e) {
+    say($("#progress-said"), t("progress.refused", { why: e instanceof Error ? e.message : String(e) }));
+  }
+}
+
+show();
+void exchange().then(show).catch(() => undefined);

@@ -44,8 +44,8 @@ type Class struct {
 // Steering is what the instructor has all pages do. Version counts its changes, over all servers.
 type Steering struct {
 	Version   int64          `json:"version"`
-	Lab       string         `json:"lab,omitempty"`   // sent to all
-	Knobs     map[string]any `json:"knobs,omitempty"` // preset for it
+	Lab       string         `json:"lab,omitempty"`       // sent to all
+	Knobs     map[string]any `json:"knobs,omitempty"`     // preset for it
 	Spotlight string         `json:"spotlight,omitempty"` // the session that every page follows
 	Frozen    bool           `json:"frozen,omitempty"`
 	Question  string         `json:"question,omitempty"` // the open one

@@ -95,10 +95,11 @@ type Result struct {
 	Late      bool
 	Engine    string // version that judged
 	Digest    string // of the work
+	Source    string // SourceDigest of code, empty for other work; the store sets it
 	Sent      time.Time
 	Received  time.Time
 	Report    json.RawMessage // the exercise's part of the report
-	Work      []byte          // answer.json, run.weir or core.go
+	Work      []byte          // what was handed in: a Work as JSON
 }
 
 // Deadline is when an exercise is due. Penalty is what a late result loses, in percent of its points; at 100 it is not taken.

@@ -16,6 +16,8 @@ done
 [ -n "$browser" ] || missing+=(chromium)
 # Chinese in the browser's screenshots and layout tests.
 fc-list 2>/dev/null | grep -i 'noto.*cjk' >/dev/null || missing+=(fonts-noto-cjk)
+# The store's tests start a PostgreSQL of their own.
+command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 line="apt-get install -y --no-install-recommends ${missing[*]}"

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -23,10 +24,20 @@ func accessLog(log *slog.Logger) func(http.Handler) http.Handler {
 			case ww.Status() >= 400 || (r.Method != http.MethodGet && r.Method != http.MethodHead):
 				level = slog.LevelInfo
 			}
-			log.LogAttrs(r.Context(), level, "request", slog.String("method", r.Method), slog.String("path", r.URL.Path),
+			log.LogAttrs(r.Context(), level, "request", slog.String("method", r.Method), slog.String("path", loggedPath(r.URL.Path)),
 				slog.Int("status", ww.Status()), slog.Int("bytes", ww.BytesWritten()), slog.Duration("took", time.Since(start)))
 		})
 	}
+}
+
+// loggedPath is a path without the secret that a link to a class has.
+func loggedPath(path string) string {
+	for _, link := range []string{"/class/p/", "/class/i/"} {
+		if strings.HasPrefix(path, link) {
+			return link + "…"
+		}
+	}
+	return path
 }
 
 // recovered answers 500 where a handler panics, and logs it with its stack.
@@ -38,7 +49,7 @@ func recovered(log *slog.Logger) func(http.Handler) http.Handler {
 					if v == http.ErrAbortHandler {
 						panic(v)
 					}
-					log.Error("handler panicked", "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+					log.Error("handler panicked", "path", loggedPath(r.URL.Path), "panic", v, "stack", string(debug.Stack()))
 					newProblem(http.StatusInternalServerError, "", "the server failed at this request; its log says where").write(w)
 				}
 			}()

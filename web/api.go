@@ -48,6 +48,9 @@ func (s *Server) routeAPI(r chi.Router) {
 	s.keyLayoutRoute(api)
 	s.keyGroupRoutes(api)
 	s.exerciseRoutes(r, api)
+	if s.course != nil {
+		s.classRoutes(r, api)
+	}
 	s.plainRoutes(r, api)
 }
 

@@ -86,22 +86,31 @@ func (s *Server) exerciseRoutes(r chi.Router, api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-progress", Method: http.MethodGet, Path: "/api/v1/progress", Tags: []string{"exercises"},
 		Summary: "How far the learner is, as a file to keep", Extensions: calledBy(callerPage, callerHome),
-	}, func(context.Context, *struct{}) (*progressBody, error) {
-		return &progressBody{Disposition: `attachment; filename="weir-progress.json"`, CacheControl: "no-store", Body: s.progress.get()}, nil
+	}, func(ctx context.Context, _ *struct{}) (*progressBody, error) {
+		p, err := s.progressOf(ctx)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &progressBody{Disposition: `attachment; filename="weir-progress.json"`, CacheControl: "no-store", Body: p}, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "put-progress", Method: http.MethodPut, Path: "/api/v1/progress", Tags: []string{"exercises"}, MaxBodyBytes: 8 << 20,
 		Summary:     "Adds what a page or an export has; answers all that there is now",
 		Description: "Steps that are done stay done, the first answer and the best result stay. What is of no lab or exercise is left out.",
 		Extensions:  calledBy(callerPage, callerHome),
-	}, func(_ context.Context, in *progressInput) (*progressBody, error) {
+	}, func(ctx context.Context, in *progressInput) (*progressBody, error) {
 		if in.Body.Version != progressVersion {
 			return nil, newProblem(http.StatusUnprocessableEntity, "version", fmt.Sprintf("%d is not known, expected %d", in.Body.Version, progressVersion))
 		}
-		if err := s.progress.take(&in.Body); err != nil {
+		var now *Progress
+		err := s.changeProgress(ctx, func(mine *Progress) {
+			mine.merge(&in.Body)
+			now = &Progress{Version: mine.Version, Labs: maps.Clone(mine.Labs), Exercises: maps.Clone(mine.Exercises)}
+		})
+		if err != nil {
 			return nil, problemOf(err)
 		}
-		return &progressBody{CacheControl: "no-store", Body: s.progress.get()}, nil
+		return &progressBody{CacheControl: "no-store", Body: now}, nil
 	})
 
 	r.Post("/api/v1/exercises/{id}/checks", s.checkExercise)
@@ -145,15 +154,25 @@ func (s *Server) checkExercise(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var body workBody
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxWorkBytes)).Decode(&body); err != nil {
+	most := int64(maxWorkBytes)
+	if s.course != nil {
+		most = maxResultBytes
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, most)).Decode(&body); err != nil {
 		newProblem(http.StatusUnprocessableEntity, "body", "not the work of an exercise: "+err.Error()).write(w)
 		return
 	}
-	sub, err := s.submission(e, &body)
+	sub, err := s.submission(r.Context(), e, &body)
 	if err != nil {
 		problemOf(err).write(w)
 		return
 	}
+	checked, ok := s.course.checkFor(callerOf(r.Context()))
+	if !ok {
+		newProblem(http.StatusTooManyRequests, "checks", "one check of yours runs already, and each learner may run one at once: wait for it, or cancel it").write(w)
+		return
+	}
+	defer checked()
 	lang := i18n.Pick(r)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -192,12 +211,20 @@ func (s *Server) checkExercise(w http.ResponseWriter, r *http.Request) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.keepResult(e, &body, result)
-	line(map[string]any{"result": runner.NewReport([]*kit.Result{result}, lang).Exercises[0]})
+	s.keepResult(context.WithoutCancel(r.Context()), e, &body, result)
+	report := runner.NewReport([]*kit.Result{result}, lang).Exercises[0]
+	last := map[string]any{"result": report}
+	if s.course != nil {
+		// Judged, it counts: also when the page goes before it hears so.
+		kctx, done := context.WithTimeout(context.WithoutCancel(r.Context()), keepTime)
+		last["kept"] = s.enterResult(kctx, r.URL.Query().Get("id"), e, sub, result, report)
+		done()
+	}
+	line(last)
 }
 
 // submission makes the files of what was handed in. The first answer to a question is the one that counts.
-func (s *Server) submission(e *kit.Exercise, body *workBody) (*runner.Submission, error) {
+func (s *Server) submission(ctx context.Context, e *kit.Exercise, body *workBody) (*runner.Submission, error) {
 	sub := &runner.Submission{}
 	switch e.Kind {
 	case kit.Code:
@@ -208,7 +235,11 @@ func (s *Server) submission(e *kit.Exercise, body *workBody) (*runner.Submission
 		if body.Answer == nil {
 			return sub, nil
 		}
-		if first := s.progress.get().Exercises[e.ID].Answer; first != nil && !maps.EqualFunc(first, body.Answer, func(a, b any) bool { return a == b }) {
+		mine, err := s.progressOf(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if first := mine.Exercises[e.ID].Answer; first != nil && !maps.EqualFunc(first, body.Answer, func(a, b any) bool { return a == b }) {
 			return nil, newProblem(http.StatusConflict, "answer", "the first answer counts, and it was another one: open the page anew to see it")
 		}
 		b, err := json.Marshal(body.Answer)
@@ -223,7 +254,7 @@ func (s *Server) submission(e *kit.Exercise, body *workBody) (*runner.Submission
 			}
 			return sub, nil
 		}
-		sess, err := s.sessions.get(body.Session)
+		sess, err := s.session(ctx, body.Session, toHandIn)
 		if err != nil {
 			return nil, err
 		}
@@ -237,9 +268,9 @@ func (s *Server) submission(e *kit.Exercise, body *workBody) (*runner.Submission
 }
 
 // keepResult notes what came of a check. An answer is committed to once it was one: not if a field was missing.
-func (s *Server) keepResult(e *kit.Exercise, body *workBody, r *kit.Result) {
+func (s *Server) keepResult(ctx context.Context, e *kit.Exercise, body *workBody, r *kit.Result) {
 	now := time.Now().UnixMilli()
-	err := s.progress.change(func(p *Progress) {
+	err := s.changeProgress(ctx, func(p *Progress) {
 		mine := p.Exercises[e.ID]
 		next := ExerciseProgress{Status: r.Status, Points: r.Points, MaxPoints: r.MaxPoints, Tries: mine.Tries + 1, Core: body.Core, AtMs: now}
 		if e.Kind == kit.Predict && body.Answer != nil && len(r.Problem.En) == 0 {

@@ -40,8 +40,8 @@ func (s *Server) heapRoutes(api huma.API) {
 		Description: "At most 64 entries and 64 old ones that are kept for snapshots. The task answers between two records; one that stands at a breakpoint of " +
 			"entryCopied is seen as it stood there, with stopped set.",
 		Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *heapInput) (*heapOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *heapInput) (*heapOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +64,8 @@ func (s *Server) heapRoutes(api huma.API) {
 		OperationID: "get-configuration", Method: http.MethodGet, Path: "/api/v1/sessions/{id}/configuration", Tags: tags,
 		Summary:    "The knobs of a session as a configuration of Flink 2.3",
 		Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *idInput) (*configurationOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*configurationOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		name := part.FileName()
-		id, input, err := s.inputs.take(name, part)
+		id, input, err := s.inputs.take(name, part, callerOf(r.Context()))
 		if err != nil {
 			problemOf(err).write(w)
 			return

@@ -68,8 +68,8 @@ func (s *Server) panelRoutes(api huma.API) {
 		Summary:     "What was measured under each setting of the knobs that its lab compares",
 		Description: "Empty for a lab that compares nothing. Rates are means over the row's seconds, checkpoint figures medians of its completed checkpoints.",
 		Extensions:  calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *idInput) (*comparisonsOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*comparisonsOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -85,8 +85,8 @@ func (s *Server) panelRoutes(api huma.API) {
 		Summary:     "Records and bytes of each key group and subtask since the job's last start",
 		Description: "Empty for a lab that does not count them.",
 		Extensions:  calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *idInput) (*keyLoadsOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*keyLoadsOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -102,8 +102,8 @@ func (s *Server) panelRoutes(api huma.API) {
 		Summary:     "The last frames between the task managers, decoded, with the books of both ends",
 		Description: "Empty for a lab that keeps no frames. A frame that has not arrived yet has receivedMs -1.",
 		Extensions:  calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *framesInput) (*framesOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *framesInput) (*framesOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -120,8 +120,8 @@ func (s *Server) keyLayoutRoute(api huma.API) {
 		OperationID: "get-composite-key", Method: http.MethodGet, Path: "/api/v1/sessions/{id}/compositekey", Tags: []string{"sessions"},
 		Summary:    "The bytes under which the LSM store of the running job keeps a key in a state, taken apart",
 		Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *keyLayoutInput) (*keyLayoutOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *keyLayoutInput) (*keyLayoutOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}

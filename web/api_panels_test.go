@@ -118,7 +118,7 @@ func TestPanelsWithout(t *testing.T) {
 		}
 	}
 	s, _ := liveServer(t)
-	sess, err := s.startSession("backpressure", nil, "", "")
+	sess, err := s.startSession(t.Context(), "backpressure", nil, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ func (s *Server) recordRoutes(api huma.API) {
 		Responses: map[string]*huma.Response{"200": {Description: "The file.", Content: map[string]*huma.MediaType{
 			"application/gzip": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}},
 		Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *idInput) (*recordOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*recordOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}

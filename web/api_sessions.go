@@ -86,8 +86,8 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "start-session", Method: http.MethodPost, Path: "/api/v1/sessions", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Starts a job", Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *startInput) (*startedOutput, error) {
-		sess, err := s.startSession(in.Body.Lab, in.Body.Knobs, in.Body.Input, in.Body.Key)
+	}, func(ctx context.Context, in *startInput) (*startedOutput, error) {
+		sess, err := s.startSession(ctx, in.Body.Lab, in.Body.Knobs, in.Body.Input, in.Body.Key)
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -98,11 +98,11 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-sessions", Method: http.MethodGet, Path: "/api/v1/sessions", Tags: tags,
 		Summary: "The sessions there are, newest first", Extensions: calledBy(callerHome, callerScript),
-	}, func(context.Context, *struct{}) (*sessionsOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*sessionsOutput, error) {
 		out := &sessionsOutput{}
-		out.Body.Limit = maxRunning
+		out.Body.Limit = s.sessions.limit(callerOf(ctx))
 		out.Body.Sessions = []sessionInfo{}
-		for _, sess := range s.sessions.list() {
+		for _, sess := range s.sessions.listOf(callerOf(ctx)) {
 			out.Body.Sessions = append(out.Body.Sessions, sess.info())
 		}
 		return out, nil
@@ -110,8 +110,8 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-session", Method: http.MethodGet, Path: "/api/v1/sessions/{id}", Tags: tags,
 		Summary: "Its Snapshot", Extensions: calledBy(callerScript),
-	}, func(_ context.Context, in *idInput) (*snapshotOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*snapshotOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -120,8 +120,8 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-evidence", Method: http.MethodGet, Path: "/api/v1/sessions/{id}/evidence", Tags: tags,
 		Summary: "Its lab's claims, judged against this run, and the knob changes so far", Extensions: calledBy(callerScript),
-	}, func(_ context.Context, in *idInput) (*evidenceOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *idInput) (*evidenceOutput, error) {
+		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
 		}
@@ -134,9 +134,12 @@ func (s *Server) sessionRoutes(api huma.API) {
 		Summary:     "Changes knobs of the running job",
 		Description: "All of them or none. A knob that takes effect by a restart stops the job with a checkpoint and restores it.",
 		Extensions:  calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *knobsInput) (*knobsOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *knobsInput) (*knobsOutput, error) {
+		sess, err := s.session(ctx, in.ID, toDrive)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.mayTurn(ctx, sess, in.Body); err != nil {
 			return nil, err
 		}
 		version, err := sess.run.Set(in.Body)
@@ -144,6 +147,7 @@ func (s *Server) sessionRoutes(api huma.API) {
 			return nil, problemOf(err)
 		}
 		s.log.Info("knobs changed", "session", sess.id, "knobs", in.Body)
+		s.keepSession(ctx, sess)
 		out := &knobsOutput{}
 		out.Body.Version = version
 		return out, nil
@@ -151,8 +155,8 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "act", Method: http.MethodPost, Path: "/api/v1/sessions/{id}/actions/{action}", Tags: tags,
 		Summary: `Acts on the job; the body has the arguments, such as {"parallelism": 3}`, Extensions: calledBy(callerPage, callerScript),
-	}, func(_ context.Context, in *actionInput) (*actionOutput, error) {
-		sess, err := s.sessions.get(in.ID)
+	}, func(ctx context.Context, in *actionInput) (*actionOutput, error) {
+		sess, err := s.session(ctx, in.ID, toDrive)
 		if err != nil {
 			return nil, err
 		}
@@ -160,11 +164,18 @@ func (s *Server) sessionRoutes(api huma.API) {
 		if in.Body != nil {
 			args = *in.Body
 		}
+		if err := s.mayAct(ctx, sess, in.Name, args); err != nil {
+			return nil, err
+		}
 		result, err := sess.run.Action(in.Name, args)
 		if err != nil {
 			return nil, actionProblem(in.Name, err)
 		}
 		s.log.Info("action", "session", sess.id, "action", in.Name)
+		s.keepSession(ctx, sess)
+		if callerOf(ctx).Kind != owner {
+			result = withoutPath(result)
+		}
 		if result == nil {
 			result = struct{}{}
 		}
@@ -173,8 +184,11 @@ func (s *Server) sessionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/api/v1/sessions/{id}", Tags: tags,
 		Summary: "Ends it", Extensions: calledBy(callerPage, callerHome, callerScript),
-	}, func(_ context.Context, in *idInput) (*struct{}, error) {
-		return nil, s.sessions.end(in.ID)
+	}, func(ctx context.Context, in *idInput) (*struct{}, error) {
+		if _, err := s.session(ctx, in.ID, toEnd); err != nil {
+			return nil, err
+		}
+		return nil, s.endSession(ctx, in.ID)
 	})
 }
 
@@ -187,16 +201,20 @@ func actionProblem(name string, err error) *problem {
 }
 
 // startSession starts a lab's job by the words of a request.
-func (s *Server) startSession(lab string, knobs map[string]any, input, key string) (*session, error) {
-	if _, err := labs.Find(lab); err != nil {
+func (s *Server) startSession(ctx context.Context, lab string, knobs map[string]any, input, key string) (*session, error) {
+	l, err := labs.Find(lab)
+	if err != nil {
 		return nil, newProblem(http.StatusUnprocessableEntity, "lab", err.Error())
+	}
+	if err := s.mayStart(ctx, l, knobs); err != nil {
+		return nil, err
 	}
 	o := labs.StartOptions{Lab: lab, Knobs: knobs}
 	if input == "" && key != "" {
 		return nil, newProblem(http.StatusUnprocessableEntity, "key", "a key column needs an input: upload a file, or give "+flightsInput)
 	}
 	if input != "" {
-		in, err := s.inputs.get(input)
+		in, err := s.inputs.get(input, callerOf(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -204,7 +222,7 @@ func (s *Server) startSession(lab string, knobs map[string]any, input, key strin
 			return nil, err
 		}
 	}
-	return s.sessions.create(o)
+	return s.begin(ctx, o, input)
 }
 
 // info is the session's entry in the list.

@@ -46,18 +46,24 @@ func (s *Server) exercisePage(w http.ResponseWriter, r *http.Request) {
 	}
 	e := all[i]
 	b := s.base(r)
-	p := templates.Exercise{Base: b, ExerciseRow: templates.ExerciseRow{Number: i + 1, Exercise: e}, Of: len(all), Answered: s.progress.get().Exercises[e.ID].Answer}
+	p := templates.Exercise{Base: b, ExerciseRow: templates.ExerciseRow{Number: i + 1, Exercise: e}, Of: len(all)}
+	mine, err := s.progressOf(r.Context())
+	if err != nil {
+		problemOf(err).write(w)
+		return
+	}
+	p.Answered = mine.Exercises[e.ID].Answer
 	p.Lab, _ = labs.Get(e.Lab)
 	if i+1 < len(all) {
 		p.Next = all[i+1]
 	}
-	err := fillExercise(&p, e, b.Lang)
+	err = fillExercise(&p, e, b.Lang)
 	if err != nil {
 		s.log.Error("exercise page", "exercise", e.ID, "error", err)
 		problemOf(err).write(w)
 		return
 	}
-	for _, sess := range s.sessions.list() {
+	for _, sess := range s.sessions.listOf(callerOf(r.Context())) {
 		if e.Kind == kit.Live && sess.lab == e.Lab {
 			info := sess.info()
 			p.Runs = append(p.Runs, templates.Running{ID: info.ID, Lab: info.Lab, State: b.T("state." + info.State),

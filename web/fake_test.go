@@ -130,7 +130,7 @@ func newFakeServer(t *testing.T) *fakeServer {
 // start starts a session without going over HTTP.
 func (f *fakeServer) start(t *testing.T) *session {
 	t.Helper()
-	sess, err := f.startSession("backpressure", nil, "", "")
+	sess, err := f.startSession(t.Context(), "backpressure", nil, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestFlagshipMessages(t *testing.T) {
 	var took time.Duration
 	for range 3 {
 		start := time.Now()
-		sess, err := s.startSession("backpressure", nil, "", "")
+		sess, err := s.startSession(t.Context(), "backpressure", nil, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

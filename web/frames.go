@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"strconv"
 	"sync"
 	"time"
@@ -83,12 +82,6 @@ func holdRates(t, before tree) {
 	}
 }
 
-// frame is one picture of a session, shared by its viewers.
-type frame struct {
-	seq  int64
-	tree tree
-}
-
 // frames makes the pictures of a session on demand: no viewer, no work. Viewers that ask within a short time get the same
 // frame, and those that saw the same one before get the same bytes.
 type frames struct {
@@ -100,23 +93,22 @@ type frames struct {
 	judged   time.Time
 	rated    time.Time
 	evidence []labs.EvidenceState
-	merges   map[int64][]byte // by the seq merged from, to last
 }
 
-// newest returns a picture that is no older than maxAge.
-func (f *frames) newest(maxAge time.Duration) (*frame, error) {
+// newest returns a picture that is no older than maxAge, and whether it was taken by this call.
+func (f *frames) newest(maxAge time.Duration) (latest *frame, taken bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
 	if f.last != nil && now.Sub(f.at) < maxAge {
-		return f.last, nil
+		return f.last, false, nil
 	}
 	if now.Sub(f.judged) >= evidenceEvery {
 		f.evidence, f.judged = f.of.run.Evidence(), now
 	}
 	t, err := treeOf(pictureOf(f.of, f.evidence))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if f.last != nil && now.Sub(f.rated) < ratesEvery {
 		holdRates(t, f.last.tree)
@@ -127,48 +119,6 @@ func (f *frames) newest(maxAge time.Duration) (*frame, error) {
 	if f.last != nil {
 		seq = f.last.seq + 1
 	}
-	f.last, f.at, f.merges = &frame{seq: seq, tree: t}, now, map[int64][]byte{}
-	return f.last, nil
-}
-
-// message encodes what turns the frame seen before into to; without one it is the whole picture. Nil means that nothing
-// changed.
-func (f *frames) message(seen, to *frame, skipped int64) ([]byte, error) {
-	if seen == to {
-		return nil, nil
-	}
-	if skipped > 0 || seen == nil {
-		return encode(seen, to, skipped)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if to != f.last {
-		return encode(seen, to, skipped)
-	}
-	if b, ok := f.merges[seen.seq]; ok {
-		return b, nil
-	}
-	b, err := encode(seen, to, skipped)
-	if err == nil {
-		f.merges[seen.seq] = b
-	}
-	return b, err
-}
-
-func encode(seen, to *frame, skipped int64) ([]byte, error) {
-	out := map[string]any{}
-	if seen == nil {
-		for k, v := range to.tree {
-			out[k] = v
-		}
-	} else if d, changed := diff(map[string]any(seen.tree), map[string]any(to.tree)); changed {
-		out = d.(map[string]any)
-	}
-	if skipped > 0 {
-		out["skipped"] = skipped
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(out)
+	f.last, f.at = &frame{seq: seq, tree: t}, now
+	return f.last, true, nil
 }

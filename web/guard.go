@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -28,9 +29,13 @@ func secure(next http.Handler) http.Handler {
 // guard refuses what a website could do to a server on the visitor's own machine. A name that was made to resolve to this
 // address (DNS rebinding) shows in Host; a request sent by a page of another site shows in Origin or Sec-Fetch-Site.
 // Programs that are no browsers send neither Origin nor Sec-Fetch-Site and pass.
-func guard(next http.Handler) http.Handler {
+func guard(names []string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return guarded(names, next) }
+}
+
+func guarded(names []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !hostAllowed(r.Host) {
+		if !hostAllowed(r.Host, names) {
 			newProblem(http.StatusForbidden, "Host", "only an address or localhost may name this server, not "+hostname(r.Host)).write(w)
 			return
 		}
@@ -60,10 +65,12 @@ func hostname(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// hostAllowed accepts addresses and localhost: neither can be taken over by a foreign name server.
-func hostAllowed(hostport string) bool {
+// hostAllowed accepts addresses and localhost: neither can be taken over by a foreign name server. A server of classes has
+// names too, those that its operator gave it.
+func hostAllowed(hostport string, names []string) bool {
 	host := hostname(hostport)
-	return net.ParseIP(host) != nil || strings.EqualFold(host, "localhost")
+	return net.ParseIP(host) != nil || strings.EqualFold(host, "localhost") ||
+		slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(host, hostname(name)) })
 }
 
 func sameOrigin(origin, host string) bool {

@@ -27,30 +27,45 @@ const (
 // inputs holds the files that learners uploaded, under names of the server's own choice, until it stops.
 type inputs struct {
 	dir string
+	// each is how many files of one learner are kept; 0 where there are no learners.
+	each int
 
 	mu    sync.Mutex
 	order []string // ids, oldest first
 	byID  map[string]*labs.Input
+	of    map[string]belongs // whose they are
 }
 
-func newInputs(dir string) *inputs { return &inputs{dir: dir, byID: map[string]*labs.Input{}} }
+func newInputs(dir string) *inputs {
+	return &inputs{dir: dir, byID: map[string]*labs.Input{}, of: map[string]belongs{}}
+}
 
-// get gives an input by its id: one uploaded, or the built-in flights.
-func (in *inputs) get(id string) (*labs.Input, error) {
+// get gives an input by its id: one that the caller uploaded, or the built-in flights.
+func (in *inputs) get(id string, who *caller) (*labs.Input, error) {
 	if id == flightsInput {
 		return labs.SampleFlights(), nil
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if i, ok := in.byID[id]; ok {
-		return i, nil
+		if of := in.of[id]; who.mine(of.Class, of.Person) {
+			return i, nil
+		}
+	}
+	if who.Kind == owner && in.each > 0 {
+		if i, err := in.reopen(id); err == nil {
+			return i, nil
+		}
 	}
 	return nil, newProblem(http.StatusUnprocessableEntity, "input", fmt.Sprintf("no such input: %q. Upload the file first, or give %q", id, flightsInput))
 }
 
 // take stores a file, at most maxInputBytes of it, and reads what it holds. The name is the learner's and is used for its
 // ending and in messages only.
-func (in *inputs) take(name string, r io.Reader) (string, *labs.Input, error) {
+func (in *inputs) take(name string, r io.Reader, who *caller) (string, *labs.Input, error) {
+	if in.each > 0 && in.full() {
+		return "", nil, newProblem(http.StatusTooManyRequests, "file", fmt.Sprintf("this server keeps %d files and has as many: try later, or run the lab on your own machine", mostClassInputs))
+	}
 	id := strings.ToLower(rand.Text()[:16])
 	dir := filepath.Join(in.dir, id)
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -63,12 +78,14 @@ func (in *inputs) take(name string, r io.Reader) (string, *labs.Input, error) {
 		return "", nil, err
 	}
 	in.mu.Lock()
-	in.byID[id] = input
+	of := belongs{who.Class, who.Person}
+	in.byID[id], in.of[id] = input, of
 	in.order = append(in.order, id)
-	var old string
-	if len(in.order) > maxInputs {
-		old, in.order = in.order[0], slices.Clone(in.order[1:])
+	old := in.oldest(of)
+	if old != "" {
+		in.order = slices.DeleteFunc(slices.Clone(in.order), func(id string) bool { return id == old })
 		delete(in.byID, old)
+		delete(in.of, old)
 	}
 	in.mu.Unlock()
 	if old != "" {
@@ -93,13 +110,94 @@ func (in *inputs) store(path string, r io.Reader) (*labs.Input, error) {
 	case err != nil:
 		return nil, newProblem(http.StatusBadRequest, "file", "the upload broke off: "+err.Error())
 	}
-	input, err := labs.OpenInputLimited(path, maxUnpacked)
+	most := int64(maxUnpacked)
+	if in.each > 0 {
+		most = mostClassUnpacked
+	}
+	input, err := labs.OpenInputLimited(path, most)
 	if err != nil {
 		// The learner knows the file by its name, not by the server's path.
 		reason := strings.ReplaceAll(err.Error(), path, filepath.Base(path))
 		return nil, newProblem(http.StatusUnprocessableEntity, "file", reason)
 	}
 	return input, nil
+}
+
+const (
+	// mostClassInputs bounds the files of all learners together, and so the disk: each has 32 MiB at most.
+	mostClassInputs = 128
+	// mostClassUnpacked bounds what the gzip file of a learner may turn into: reading more would cost the others too much.
+	mostClassUnpacked = 128 << 20
+)
+
+func (in *inputs) full() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.order) >= mostClassInputs
+}
+
+// oldest is the file that has to go now that one more of a caller is kept; empty for none. in.mu is held.
+func (in *inputs) oldest(of belongs) string {
+	if in.each == 0 {
+		if len(in.order) > maxInputs {
+			return in.order[0]
+		}
+		return ""
+	}
+	var mine []string
+	for _, id := range in.order {
+		if in.of[id] == of {
+			mine = append(mine, id)
+		}
+	}
+	if len(mine) > in.each {
+		return mine[0]
+	}
+	return ""
+}
+
+// reopen opens a file that a server before this one stored, for a session that comes back. in.mu is held.
+func (in *inputs) reopen(id string) (*labs.Input, error) {
+	dir := filepath.Join(in.dir, safeName(id))
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		return labs.OpenInputLimited(filepath.Join(dir, f.Name()), mostClassUnpacked)
+	}
+	return nil, os.ErrNotExist
+}
+
+// keepOnly removes the stored files that no session reads.
+func (in *inputs) keepOnly(used map[string]bool) {
+	files, err := os.ReadDir(in.dir)
+	if err != nil {
+		return // there are none
+	}
+	for _, f := range files {
+		if !used[f.Name()] {
+			_ = os.RemoveAll(filepath.Join(in.dir, f.Name()))
+		}
+	}
+}
+
+// removeOf deletes the files of one learner.
+func (in *inputs) removeOf(person string) {
+	in.mu.Lock()
+	var gone []string
+	for id, of := range in.of {
+		if of.Person == person {
+			gone = append(gone, id)
+			delete(in.byID, id)
+			delete(in.of, id)
+		}
+	}
+	in.order = slices.DeleteFunc(in.order, func(id string) bool { return slices.Contains(gone, id) })
+	in.mu.Unlock()
+	for _, id := range gone {
+		_ = os.RemoveAll(filepath.Join(in.dir, id))
+	}
 }
 
 // safeName keeps the letters, digits, dots and dashes of a name's last part.

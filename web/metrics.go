@@ -8,9 +8,9 @@ import (
 )
 
 // metrics answers as Flink's Prometheus reporter does, for all jobs of this server.
-func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	var jobs []metric.JobReadings
-	for _, sess := range s.sessions.list() {
+	for _, sess := range s.sessions.listOf(callerOf(r.Context())) {
 		if sess.ended() {
 			continue
 		}
@@ -22,6 +22,8 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 		problemOf(err).write(w)
 		return
 	}
+	s.streamReadings(&b)
+	s.courseReadings(&b)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())

@@ -29,10 +29,12 @@ func (s *Server) base(r *http.Request) templates.Base {
 	if theme != "light" && theme != "dark" {
 		theme = ""
 	}
-	return templates.Base{
+	b := templates.Base{
 		Lang: lang, Theme: theme, Path: r.URL.Path, Query: r.URL.Query(), Asset: s.assets.url, Texts: s.texts.Texts(lang),
 		T: func(key string, args ...any) string { return s.texts.T(lang, key, args...) },
 	}
+	s.addMember(&b, callerOf(r.Context()))
+	return b
 }
 
 // page writes a page, or the placeholder where scripts and styles were not built.
@@ -69,7 +71,7 @@ func (s *Server) homePage(w http.ResponseWriter, r *http.Request, status int, re
 		}
 		h.Chapters[i].Labs = append(h.Chapters[i].Labs, l)
 	}
-	for _, sess := range s.sessions.list() {
+	for _, sess := range s.sessions.listOf(callerOf(r.Context())) {
 		info := sess.info()
 		title := info.Lab
 		if l, ok := labs.Get(info.Lab); ok {
@@ -108,7 +110,7 @@ func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Refused = fill(p.Values, l, q)
 	// A run that was ended is no reason for an error: the page offers to start it anew.
-	if sess, err := s.sessions.get(q.Get("session")); err == nil && sess.lab == l.ID {
+	if sess, err := s.session(r.Context(), q.Get("session"), toLook); err == nil && sess.lab == l.ID {
 		p.Session = sess.id
 		for name, v := range sess.run.Snapshot().Knobs {
 			p.Values[name] = v
@@ -144,7 +146,7 @@ func (s *Server) startForm(w http.ResponseWriter, r *http.Request) {
 		s.notFound(w, r)
 		return
 	}
-	sess, err := s.startSession(l.ID, nil, "", "")
+	sess, err := s.startSession(r.Context(), l.ID, nil, "", "")
 	if err != nil {
 		p := problemOf(err)
 		s.homePage(w, r, p.Status, p.Detail)

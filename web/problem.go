@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,6 +20,9 @@ type problem struct {
 	Detail string `json:"detail,omitempty" doc:"One sentence: what is wrong, where, and what to do."`
 	Field  string `json:"field,omitempty" doc:"The field, knob or header at fault."`
 	Reason string `json:"reason,omitempty" doc:"What is wrong with it."`
+	Place  int    `json:"place,omitempty" doc:"In the queue, from 1, where the server is full."`
+
+	retryAfter int // seconds
 }
 
 var _ huma.StatusError = (*problem)(nil)
@@ -30,6 +34,15 @@ func (p *problem) GetStatus() int { return p.Status }
 
 // ContentType makes huma answer with the type of RFC 9457.
 func (p *problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders is what huma sends with it.
+func (p *problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
+	return h
+}
 
 func newProblem(status int, field, reason string) *problem {
 	detail := reason
@@ -50,7 +63,7 @@ func problemOf(err error) *problem {
 		return p
 	case errors.As(err, &a):
 		return newProblem(http.StatusUnprocessableEntity, a.Field, a.Reason)
-	case errors.Is(err, labs.ErrRestarting), errors.Is(err, labs.ErrEnded):
+	case labs.NotNow(err):
 		return newProblem(http.StatusConflict, "", err.Error())
 	case errors.As(err, &k):
 		p = newProblem(http.StatusUnprocessableEntity, k.Field, k.Reason)
@@ -63,6 +76,9 @@ func problemOf(err error) *problem {
 func (p *problem) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
+	if p.retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.retryAfter))
+	}
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p)
 }
@@ -70,6 +86,9 @@ func (p *problem) write(w http.ResponseWriter) {
 // humaProblem shapes the errors that huma finds itself, such as a body that is not JSON.
 func humaProblem(status int, msg string, errs ...error) huma.StatusError {
 	for _, err := range errs {
+		if errors.Is(err, errTooDeep) {
+			return newProblem(http.StatusUnprocessableEntity, "body", errTooDeep.Error())
+		}
 		if d, ok := err.(huma.ErrorDetailer); ok {
 			detail := d.ErrorDetail()
 			field := strings.TrimPrefix(strings.TrimPrefix(detail.Location, "body."), "path.")
@@ -78,6 +97,9 @@ func humaProblem(status int, msg string, errs ...error) huma.StatusError {
 		if err != nil {
 			msg += ": " + err.Error()
 		}
+	}
+	if status == http.StatusInternalServerError && strings.HasPrefix(msg, "cannot read request body") {
+		status = http.StatusBadRequest // it broke off, which is no fault of this server
 	}
 	return newProblem(status, "", msg)
 }

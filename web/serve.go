@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,8 @@ type Options struct {
 	DataDir string
 	// Logger gets what happens; nil discards it.
 	Logger *slog.Logger
+	// Class has the server serve classes; nil serves one person.
+	Class *ClassOptions
 	// Out gets the one line that says where the lab is; nil discards it.
 	Out io.Writer
 }
@@ -31,11 +34,16 @@ const DefaultAddr = "127.0.0.1:8090"
 // stopPatience is how long a stop waits for jobs and requests.
 const stopPatience = 10 * time.Second
 
-// Serve serves the lab until ctx ends, then stops every job and removes what they wrote. When it is ready it prints
+// Serve serves the lab until ctx ends, then stops every job and removes what they wrote; what belongs to a class is kept
+// and comes back with the next server. When it is ready it prints
 // "listening on http://HOST:PORT". What stands in the way of starting comes back as one line that says what to do.
 func Serve(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	if err := writable(o.DataDir); err != nil {
+		return err
+	}
+	secured, err := o.Class.loadTLS()
+	if err != nil {
 		return err
 	}
 	ln, err := listen(ctx, o.Addr)
@@ -54,10 +62,28 @@ func Serve(ctx context.Context, o Options) error {
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		TLSConfig:         secured,
+	}
+	if s.course != nil {
+		h.MaxHeaderBytes = 32 << 10
+		s.course.addresses = baseAddresses(ln.Addr(), o.Class.Hosts, secured != nil)
+		s.bringBack(ctx)
+		s.housekeeping.Go(func() { s.course.follow(ctx) })
+		s.housekeeping.Go(func() { s.housekeep(ctx) })
+	}
+	scheme := "http"
+	if secured != nil {
+		scheme, ln = "https", tls.NewListener(ln, secured)
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ln) }()
-	_, _ = fmt.Fprintf(o.Out, "listening on http://%s\n", ln.Addr())
+	_, _ = fmt.Fprintf(o.Out, "listening on %s://%s\n", scheme, ln.Addr())
+	if s.course != nil {
+		if err := s.announce(ctx, o); err != nil {
+			cancel()
+			return errors.Join(err, h.Close(), s.close(context.Background()))
+		}
+	}
 	o.Logger.Info("listening", "address", ln.Addr().String(), "data", o.DataDir)
 	select {
 	case err := <-served:
@@ -75,6 +101,9 @@ func Serve(ctx context.Context, o Options) error {
 func (o Options) withDefaults() Options {
 	if o.Addr == "" {
 		o.Addr = DefaultAddr
+		if o.Class != nil {
+			o.Addr = DefaultClassAddr
+		}
 	}
 	if o.DataDir == "" {
 		o.DataDir = "data"

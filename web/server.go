@@ -3,10 +3,13 @@ package web
 import (
 	"context"
 	"crypto/ed25519"
+	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -20,27 +23,37 @@ type Server struct {
 	ctx      context.Context // of the server's life: streams end with it
 	log      *slog.Logger
 	sessions *sessions
+	streams  streamCounts
 	inputs   *inputs
 	assets   *assets
 	texts    *i18n.Catalog
 	dir      string
 	// signKey signs the records of this server's own sessions.
 	signKey ed25519.PrivateKey
-	// progress is how far the one learner of this server is.
+	// progress is how far the one learner of this server is. With classes it is in their store.
 	progress *progressFile
+	// course is what a server of classes has more; nil without --class.
+	course *course
+	// trusted are the networks of proxies before this server.
+	trusted []netip.Prefix
 	// checking has room for the checks that run at once; others wait.
 	checking chan struct{}
 	router   chi.Router
-	started  time.Time
+	// housekeeping are the goroutines of a server of classes; they end with ctx.
+	housekeeping sync.WaitGroup
+	started      time.Time
 }
 
 // mostChecks run at once: each builds a module and runs it, or runs a job.
 const mostChecks = 2
 
 func newServer(ctx context.Context, o Options, start startFunc) (*Server, error) {
-	dir, err := instanceDir(o.DataDir)
-	if err != nil {
-		return nil, err
+	dir := "" // what belongs to a class lies in its own folder and stays
+	if o.Class == nil {
+		var err error
+		if dir, err = instanceDir(o.DataDir); err != nil {
+			return nil, err
+		}
 	}
 	texts, err := i18n.Load()
 	if err != nil {
@@ -54,16 +67,31 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	progress, err := openProgress(o.DataDir)
+	var progress *progressFile
+	var c *course
+	if o.Class == nil {
+		progress, err = openProgress(o.DataDir)
+	} else {
+		c, err = openCourse(ctx, o)
+	}
 	if err != nil {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
 		return nil, err
 	}
 	s := &Server{
-		progress: progress, checking: make(chan struct{}, mostChecks),
+		progress: progress, course: c, checking: make(chan struct{}, mostChecks),
 		signKey: signKey,
 		ctx:     ctx, log: o.Logger, dir: dir, texts: texts, assets: built, started: time.Now(),
 		sessions: newSessions(start, filepath.Join(dir, "sessions"), o.Logger),
 		inputs:   newInputs(filepath.Join(dir, "inputs")),
+	}
+	if c != nil {
+		s.trusted = o.Class.TrustedProxies
+		s.sessions.dir, s.sessions.course = filepath.Join(c.dir, "sessions"), c
+		s.inputs = newInputs(filepath.Join(c.dir, "inputs"))
+		s.inputs.each = c.limits.Uploads
 	}
 	s.router = s.routes()
 	return s, nil
@@ -71,7 +99,12 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.Use(accessLog(s.log), recovered(s.log), secure, guard)
+	r.Use(accessLog(s.log), recovered(s.log), secure)
+	if s.course != nil {
+		r.Use(forwarded(s.trusted), guard(knownHosts(s.course.hosts)), s.admit)
+	} else {
+		r.Use(guard(nil))
+	}
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusMethodNotAllowed, "", r.Method+" is not for this address").write(w)
@@ -79,11 +112,13 @@ func (s *Server) routes() chi.Router {
 	r.Get("/", s.home)
 	r.Get("/labs/{id}", s.lab)
 	r.Post("/labs/{id}", s.startForm)
+	r.Get("/class", s.classPage)
 	r.Get("/exercises", s.exerciseList)
 	r.Get("/exercises/{id}", s.exercisePage)
 	r.Get("/static/*", s.assets.serve)
 	r.Get("/favicon.svg", s.assets.favicon)
 	r.Get("/healthz", s.healthz)
+	r.Get("/readyz", s.readyz)
 	r.Get("/metrics", s.metrics)
 	s.routeAPI(r)
 	return r
@@ -95,8 +130,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.Se
 // close ends every session and removes what this server wrote.
 func (s *Server) close(ctx context.Context) error {
 	err := s.sessions.closeAll(ctx)
-	s.inputs.removeAll()
-	_ = os.RemoveAll(s.dir)
+	if s.course != nil {
+		s.housekeeping.Wait()
+		err = errors.Join(err, s.course.close())
+	} else {
+		s.inputs.removeAll()
+	}
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
 	return err
 }
 

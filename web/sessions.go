@@ -63,13 +63,35 @@ func startLab(o labs.StartOptions) (run, error) {
 // session is one job that was started over HTTP.
 type session struct {
 	id      string
+	owned   atomic.Pointer[belongs] // whose it is; a merge of two people changes it
 	lab     string
 	started time.Time
 	run     run
-	dir     string // its checkpoints; removed with the session
+	dir     string       // its checkpoints; removed with the session
+	input   string       // the id of the file that it reads; empty for none
+	part    int          // how often a server started it, from 1
+	seen    atomic.Int64 // UnixNano of the last request for it
+	unkept  atomic.Bool  // the store does not have it as it is
 	viewers atomic.Int32
 	frames  frames
 	over    chan struct{} // closed when the session is ended
+}
+
+// belongs says whose a session is; it is empty without classes, and has no person where it is the instructor's.
+type belongs struct{ Class, Person string }
+
+func newSession(id, lab string, of belongs) *session {
+	s := &session{id: id, lab: lab, started: time.Now(), over: make(chan struct{}), part: 1}
+	s.owned.Store(&of)
+	return s
+}
+
+// of says whose the session is.
+func (s *session) of() belongs {
+	if b := s.owned.Load(); b != nil {
+		return *b
+	}
+	return belongs{}
 }
 
 // gone tells whether the session was ended, by its owner or with the server.
@@ -98,68 +120,112 @@ type sessions struct {
 	dir   string
 	log   *slog.Logger
 
+	// course is nil without classes.
+	course *course
+
 	mu       sync.Mutex
 	byID     map[string]*session
-	starting int
+	starting map[belongs]int
 	closed   bool
 }
 
 func newSessions(start startFunc, dir string, log *slog.Logger) *sessions {
-	return &sessions{start: start, dir: dir, log: log, byID: map[string]*session{}}
+	return &sessions{start: start, dir: dir, log: log, byID: map[string]*session{}, starting: map[belongs]int{}}
 }
 
 // create starts a job. Over the limit it answers 429 with what is allowed.
-func (m *sessions) create(o labs.StartOptions) (*session, error) {
-	if err := m.reserve(); err != nil {
+func (m *sessions) create(o labs.StartOptions, of belongs, input string) (*session, error) {
+	if err := m.reserve(of, busyKnobs(o.Knobs)); err != nil {
 		return nil, err
 	}
-	s := &session{id: strings.ToLower(rand.Text()[:16]), lab: o.Lab, started: time.Now(), over: make(chan struct{})}
+	s := newSession(strings.ToLower(rand.Text()[:16]), o.Lab, of)
+	s.input = input
 	s.dir = filepath.Join(m.dir, s.id)
+	if err := m.launch(s, o, of); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// launch starts the job of a session that has its place reserved.
+func (m *sessions) launch(s *session, o labs.StartOptions, of belongs) error {
 	o.CheckpointDir = filepath.Join(s.dir, "checkpoints")
+	if m.course != nil {
+		o.CheckpointDir = s.partDir()
+	}
 	o.Logger = m.log.With("session", s.id)
 	err := os.MkdirAll(o.CheckpointDir, 0o750)
 	if err == nil {
 		s.run, err = m.start(o)
 	}
+	if m.course != nil && err == nil {
+		s.run = classRun{s.run}
+	}
+	s.seen.Store(time.Now().UnixNano())
+	s.frames.of = s
 	m.mu.Lock()
-	m.starting--
+	if m.starting[of]--; m.starting[of] <= 0 {
+		delete(m.starting, of)
+	}
 	closed := m.closed
 	if err == nil && !closed {
 		m.byID[s.id] = s
 	}
 	m.mu.Unlock()
 	if err != nil {
-		_ = os.RemoveAll(s.dir)
-		return nil, err
+		if s.part == 1 {
+			_ = os.RemoveAll(s.dir)
+		}
+		return err
 	}
 	if closed {
 		s.close()
-		return nil, newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+		return newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
 	}
-	s.frames.of = s
 	m.log.Info("session started", "session", s.id, "lab", s.lab)
 	m.forgetEnded()
-	return s, nil
+	return nil
+}
+
+// place counts in a job that had its place before.
+func (m *sessions) place(of belongs) {
+	m.mu.Lock()
+	m.starting[of]++
+	m.mu.Unlock()
 }
 
 // reserve counts a job in before it starts, so that two calls at once cannot pass the limit together.
-func (m *sessions) reserve() error {
+func (m *sessions) reserve(of belongs, busy bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
 	}
-	running := m.starting
+	running, mine, busyOnes := 0, m.starting[of], 0
+	for _, n := range m.starting {
+		running += n
+	}
 	for _, s := range m.byID {
-		if !s.ended() {
-			running++
+		if s.ended() {
+			continue
+		}
+		running++
+		if s.of() == of {
+			mine++
+		}
+		if busy && busyKnobs(s.run.Snapshot().Knobs) {
+			busyOnes++
 		}
 	}
-	if running >= maxRunning {
+	if m.course != nil {
+		if err := m.course.mayRun(of, running, mine, busy, busyOnes); err != nil {
+			return err
+		}
+	} else if running >= maxRunning {
 		return newProblem(http.StatusTooManyRequests, "sessions",
 			fmt.Sprintf("%d jobs run already and %d are allowed at once: end one first", running, maxRunning))
 	}
-	m.starting++
+	m.starting[of]++
 	return nil
 }
 
@@ -173,13 +239,20 @@ func (m *sessions) forgetEnded() {
 		}
 	}
 	slices.SortFunc(ended, func(a, b *session) int { return cmp.Compare(a.started.UnixNano(), b.started.UnixNano()) })
-	drop := ended[:max(0, len(ended)-maxEnded)]
+	most := maxEnded
+	if m.course != nil {
+		most = m.course.limits.Sessions
+	}
+	drop := ended[:max(0, len(ended)-most)]
 	for _, s := range drop {
 		delete(m.byID, s.id)
 	}
 	m.mu.Unlock()
 	for _, s := range drop {
 		s.close()
+		if m.course != nil {
+			m.course.dropSession(s.id)
+		}
 	}
 }
 
@@ -204,6 +277,24 @@ func (m *sessions) list() []*session {
 	}
 	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(b.started.UnixNano(), a.started.UnixNano()) })
 	return all
+}
+
+// listOf gives the sessions that a caller may see in lists: a learner's own, an instructor's of the class.
+func (m *sessions) listOf(who *caller) []*session {
+	return slices.DeleteFunc(m.list(), func(s *session) bool {
+		return !who.mine(s.of().Class, s.of().Person) && !(who.Kind == instructor && who.Class == s.of().Class)
+	})
+}
+
+// limit is how many jobs a caller may run at once.
+func (m *sessions) limit(who *caller) int {
+	switch {
+	case m.course == nil:
+		return maxRunning
+	case who.Kind == learner:
+		return m.course.limits.PerLearner
+	}
+	return mostOfInstructor
 }
 
 // end closes a session and forgets it.
@@ -231,7 +322,11 @@ func (m *sessions) closeAll(ctx context.Context) error {
 	go func() {
 		var wg sync.WaitGroup
 		for _, s := range all {
-			wg.Go(s.close)
+			if m.course != nil {
+				wg.Go(s.leave)
+			} else {
+				wg.Go(s.close)
+			}
 		}
 		wg.Wait()
 		close(done)

@@ -44,7 +44,7 @@ func hz(r *http.Request) (int, error) {
 
 // stream sends a session's pictures over a websocket until the reader goes, the session ends or the server stops.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	sess, err := s.sessions.get(r.PathValue("id"))
+	sess, err := s.session(r.Context(), r.PathValue("id"), toLook)
 	if err != nil {
 		problemOf(err).write(w)
 		return
@@ -54,6 +54,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		problemOf(err).write(w)
 		return
 	}
+	leave, refused := s.socket(r)
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	defer leave()
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return // Accept has answered
@@ -61,10 +67,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = conn.CloseNow() }()
 	sess.viewers.Add(1)
 	defer sess.viewers.Add(-1)
+	s.streams.opened.Add(1)
 	ctx, cancel := context.WithCancel(conn.CloseRead(s.ctx))
 	defer cancel()
+	if who := callerOf(r.Context()); !who.mine(sess.of().Class, sess.of().Person) {
+		go s.whileAllowed(ctx, cancel, who, sess.id)
+	}
 
-	v := viewer{conn: conn, sess: sess, interval: time.Second / time.Duration(rate), window: int32(max(2, rate/4))}
+	v := viewer{conn: conn, sess: sess, counts: &s.streams, interval: time.Second / time.Duration(rate), window: int32(max(3, rate/3))}
 	err = v.pump(ctx)
 	switch {
 	case s.ctx.Err() != nil:
@@ -80,6 +90,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 type viewer struct {
 	conn     *websocket.Conn
 	sess     *session
+	counts   *streamCounts
 	interval time.Duration
 	window   int32 // messages that may be unread
 
@@ -93,7 +104,7 @@ type viewer struct {
 // pump sends until ctx ends. It returns nil once the session is over and its last picture sent.
 func (v *viewer) pump(ctx context.Context) error {
 	v.began = time.Now()
-	tick := time.NewTicker(v.interval)
+	tick := time.NewTimer(0)
 	defer tick.Stop()
 	due := time.Now()
 	for {
@@ -101,8 +112,9 @@ func (v *viewer) pump(ctx context.Context) error {
 		if now := time.Now(); v.mute(now) || v.unread.Load() < v.window {
 			if late := int64(now.Sub(due) / v.interval); late > 0 && v.seen != nil {
 				v.skipped += late
+				v.counts.dropped.Add(late)
 			}
-			due = now.Add(v.interval)
+			due = nextBeat(v.sess.started, now, v.interval)
 			if err := v.send(ctx); err != nil {
 				return err
 			}
@@ -112,6 +124,7 @@ func (v *viewer) pump(ctx context.Context) error {
 		if over {
 			return nil
 		}
+		tick.Reset(time.Until(nextBeat(v.sess.started, time.Now(), v.interval)))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -135,11 +148,14 @@ func (v *viewer) mute(now time.Time) bool {
 
 // send writes what is new, if anything is, and a ping behind it.
 func (v *viewer) send(ctx context.Context) error {
-	f, err := v.sess.frames.newest(v.interval / 2)
+	f, taken, err := v.sess.frames.newest(v.interval / 2)
 	if err != nil {
 		return err
 	}
-	b, err := v.sess.frames.message(v.seen, f, v.skipped)
+	if taken {
+		v.counts.pictures.Add(1)
+	}
+	b, err := f.message(v.seen, v.skipped)
 	if err != nil {
 		return err
 	}
@@ -153,6 +169,8 @@ func (v *viewer) send(ctx context.Context) error {
 		if err := v.conn.Write(wctx, websocket.MessageText, b); err != nil {
 			return err
 		}
+		v.counts.messages.Add(1)
+		v.counts.bytes.Add(int64(len(b)))
 		v.seen, v.skipped = f, 0
 	}
 	if v.mute(time.Now()) {

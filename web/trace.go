@@ -41,7 +41,7 @@ type traceMessage struct {
 
 // trace joins a viewer to a session's tracer. When it leaves, for whatever reason, all it stopped goes on.
 func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
-	sess, err := s.sessions.get(r.PathValue("id"))
+	sess, err := s.session(r.Context(), r.PathValue("id"), toDrive)
 	if err != nil {
 		problemOf(err).write(w)
 		return
@@ -51,6 +51,12 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusNotFound, "id", "this job has no trace").write(w)
 		return
 	}
+	leave, refused := s.socket(r)
+	if refused != nil {
+		refused.write(w)
+		return
+	}
+	defer leave()
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return

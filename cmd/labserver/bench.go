@@ -12,17 +12,17 @@ import (
 
 func newBench(s streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bench shuffle|state|checkpoint|rescale",
+		Use:   "bench shuffle|state|checkpoint|rescale|sessions|viewers",
 		Short: "Measures whole jobs on this machine",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("labserver bench needs what to measure: there are shuffle, state, checkpoint, rescale")
+				return usage("labserver bench needs what to measure: there are shuffle, state, checkpoint, rescale, sessions, viewers")
 			}
-			return usage("no bench %q: there are shuffle, state, checkpoint, rescale", args[0])
+			return usage("no bench %q: there are shuffle, state, checkpoint, rescale, sessions, viewers", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	c.AddCommand(newBenchShuffle(s), newBenchState(s), newBenchCheckpoint(s), newBenchRescale(s))
+	c.AddCommand(newBenchShuffle(s), newBenchState(s), newBenchCheckpoint(s), newBenchRescale(s), newBenchSessions(s), newBenchViewers(s))
 	return c
 }
 

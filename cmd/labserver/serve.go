@@ -2,6 +2,8 @@ package main
 
 import (
 	"log/slog"
+	"net/netip"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,11 +12,14 @@ import (
 
 func newServe(s streams) *cobra.Command {
 	var o web.Options
+	var f classFlags
 	verbose := false
 	c := &cobra.Command{
-		Use:   "serve [--addr HOST:PORT] [--data DIR]",
+		Use:   "serve [--addr HOST:PORT] [--data DIR] [--class]",
 		Short: "Serves the lab; the same without a verb",
-		Args:  exactly(),
+		Long: "Serves the lab on this machine, for one person. With --class it serves classes to the network: it prints the link of\n" +
+			"the instructor, the join code, and the addresses at which learners join.",
+		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if verbose {
@@ -22,11 +27,97 @@ func newServe(s streams) *cobra.Command {
 			}
 			o.Logger = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
 			o.Out = s.out
+			var err error
+			if o.Class, err = f.options(c); err != nil {
+				return err
+			}
+			if f.class && !c.Flags().Changed("addr") {
+				o.Addr = web.DefaultClassAddr
+			}
 			return web.Serve(c.Context(), o)
 		},
 	}
-	c.Flags().StringVar(&o.Addr, "addr", web.DefaultAddr, "address to listen on; port 0 picks a free one")
-	c.Flags().StringVar(&o.DataDir, "data", "data", "folder for uploads and checkpoints")
-	c.Flags().BoolVar(&verbose, "verbose", false, "log each request")
+	fl := c.Flags()
+	fl.StringVar(&o.Addr, "addr", web.DefaultAddr, "address to listen on; port 0 picks a free one; "+web.DefaultClassAddr+" with --class")
+	fl.StringVar(&o.DataDir, "data", "data", "folder for uploads and checkpoints")
+	fl.BoolVar(&verbose, "verbose", false, "log each request")
+	f.add(c)
 	return c
+}
+
+// classFlags are the words of serve that need --class.
+type classFlags struct {
+	class     bool
+	o         web.ClassOptions
+	proxies   []string
+	stateMiB  int64
+	classOnly []string
+}
+
+func (f *classFlags) add(c *cobra.Command) {
+	fl, d := c.Flags(), web.DefaultClassLimits
+	fl.BoolVar(&f.class, "class", false, "serve classes to the network")
+	only := func(name string) { f.classOnly = append(f.classOnly, name) }
+	fl.StringVar(&f.o.DB, "db", "", "where people and results are kept: sqlite:PATH or postgres://...; a file in the data folder by default")
+	only("db")
+	fl.StringVar(&f.o.TLSCert, "tls-cert", "", "certificate file, to serve https")
+	only("tls-cert")
+	fl.StringVar(&f.o.TLSKey, "tls-key", "", "its key file")
+	only("tls-key")
+	fl.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of a proxy in front, such as 127.0.0.1/32, whose word on a caller's address is taken; may be repeated")
+	only("trusted-proxy")
+	fl.StringSliceVar(&f.o.Hosts, "host", nil, "name by which browsers reach this server, such as lab.example.org; may be repeated")
+	only("host")
+	fl.IntVar(&f.o.Limits.Sessions, "max-sessions", d.Sessions, "jobs that run at once; learners beyond them wait in a queue")
+	only("max-sessions")
+	fl.IntVar(&f.o.Limits.PerLearner, "sessions-per-learner", d.PerLearner, "jobs that one learner may run at once")
+	only("sessions-per-learner")
+	fl.Float64Var(&f.o.Limits.Rate, "max-rate", d.Rate, "records a second of a learner's job")
+	only("max-rate")
+	fl.Int64Var(&f.stateMiB, "max-state-mib", d.StateBytes>>20, "state of a learner's job, in MiB")
+	only("max-state-mib")
+	fl.IntVar(&f.o.Limits.Uploads, "uploads-per-learner", d.Uploads, "files of one learner that are kept")
+	only("uploads-per-learner")
+}
+
+// options are nil without --class.
+func (f *classFlags) options(c *cobra.Command) (*web.ClassOptions, error) {
+	if !f.class {
+		for _, name := range f.classOnly {
+			if c.Flags().Changed(name) {
+				return nil, usage("--%s is of a server of classes: give --class too", name)
+			}
+		}
+		return nil, nil
+	}
+	for _, text := range f.proxies {
+		p, err := netip.ParsePrefix(text)
+		if a, aerr := netip.ParseAddr(text); err != nil && aerr == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			return nil, usage("--trusted-proxy %q: give a network such as 10.0.0.0/8, or an address", text)
+		}
+		f.o.TrustedProxies = append(f.o.TrustedProxies, p)
+	}
+	for _, h := range f.o.Hosts {
+		if h == "" || strings.ContainsAny(h, "/ *") {
+			return nil, usage("--host %q: give a name such as lab.example.org, without http:// and path", h)
+		}
+	}
+	if (f.o.TLSCert == "") != (f.o.TLSKey == "") {
+		return nil, usage("--tls-cert and --tls-key belong together: give both")
+	}
+	if f.o.DB != "" && !strings.HasPrefix(f.o.DB, "sqlite:") && !strings.HasPrefix(f.o.DB, "postgres://") && !strings.HasPrefix(f.o.DB, "postgresql://") {
+		kind, _, _ := strings.Cut(f.o.DB, ":") // no more of it: there may be a password
+		return nil, usage("--db %s:...: give sqlite:PATH or postgres://USER@HOST/DATABASE", kind)
+	}
+	l := f.o.Limits
+	for name, ok := range map[string]bool{"max-sessions": l.Sessions > 0, "sessions-per-learner": l.PerLearner > 0, "max-rate": l.Rate > 0, "max-state-mib": f.stateMiB > 0, "uploads-per-learner": l.Uploads > 0} {
+		if !ok {
+			return nil, usage("--%s: give more than 0", name)
+		}
+	}
+	f.o.Limits.StateBytes = f.stateMiB << 20
+	return &f.o, nil
 }

@@ -17,9 +17,9 @@ func (j *Job) keyedTasks() ([]*runner, error) {
 	defer j.mu.Unlock()
 	switch {
 	case j.state.Ended():
-		return nil, errEnded
+		return nil, ErrEnded
 	case j.state == Restarting:
-		return nil, errRestarting
+		return nil, ErrRestarting
 	}
 	var list []*runner
 	for _, r := range j.attempt.runners {

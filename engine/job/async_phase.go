@@ -181,7 +181,7 @@ func (c *checkpoints) savepoint() (string, error) {
 		return cmds
 	})
 	if !ok {
-		return "", errEnded
+		return "", ErrEnded
 	}
 	select {
 	case g := <-answer:
@@ -197,7 +197,7 @@ func (c *checkpoints) savepoint() (string, error) {
 			}
 			return "", g.err
 		default:
-			return "", errEnded
+			return "", ErrEnded
 		}
 	}
 }

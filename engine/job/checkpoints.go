@@ -275,13 +275,13 @@ func (c *checkpoints) trigger(typ string) (id int64, err error) {
 		return cmds
 	})
 	if !ok {
-		return 0, errEnded
+		return 0, ErrEnded
 	}
 	select {
 	case <-answered:
 		return id, err
 	case <-c.done:
-		return 0, errEnded
+		return 0, ErrEnded
 	}
 }
 

@@ -11,9 +11,9 @@ func (j *Job) Inject(f network.Fault, from, to int) error {
 	j.mu.Unlock()
 	switch {
 	case state.Ended():
-		return errEnded
+		return ErrEnded
 	case state != Running:
-		return errRestarting
+		return ErrRestarting
 	}
 	return a.wire().Inject(f, from, to)
 }

@@ -51,10 +51,11 @@ type Options struct {
 	disk  checkpoint.FileSystem // of checkpoints; nil is the machine's. Tests make it fail.
 }
 
+// Errors of a job that cannot do what it is asked as it is now.
 var (
-	errEnded         = errors.New("the job has ended")
-	errRestarting    = errors.New("the job is restarting: try again when it runs")
-	errNothingToStop = errors.New("the job has no completed checkpoint to stop with: cancel it instead")
+	ErrEnded         = errors.New("the job has ended")
+	ErrRestarting    = errors.New("the job is restarting: try again when it runs")
+	ErrNothingToStop = errors.New("the job has no completed checkpoint to stop with: cancel it instead")
 )
 
 // Job is a running job. Its methods may be called from any goroutine.
@@ -207,7 +208,7 @@ func (j *Job) supervise(a *attempt, c *checkpoints) {
 	stopped := next != nil && next.from != nil // with its last checkpoint: what failed after that does not matter
 	failed := err != nil && !stopped && !errors.Is(err, task.ErrCanceled)
 	if next != nil && !stopped {
-		next.err = errEnded
+		next.err = ErrEnded
 		close(next.running)
 	}
 	if failed && j.restartAfter(a, err) {
@@ -263,14 +264,14 @@ func (j *Job) Apply(s task.Settings) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state.Ended() {
-		return errEnded
+		return ErrEnded
 	}
 	if j.pause != nil && j.next == nil {
 		j.settings = s // for the attempt that begins after the pause
 		return nil
 	}
 	if j.state == Restarting || j.next != nil {
-		return errRestarting
+		return ErrRestarting
 	}
 	j.settings = s
 	shared := s
@@ -332,12 +333,12 @@ func (j *Job) stopWith(p *plan) (string, error) {
 	switch {
 	case j.state.Ended():
 		j.mu.Unlock()
-		return "", errEnded
+		return "", ErrEnded
 	case j.next == nil && j.pause != nil:
 		return j.stopPaused(p)
 	case j.next != nil || j.state != Running:
 		j.mu.Unlock()
-		return "", errRestarting
+		return "", ErrRestarting
 	}
 	j.next = p
 	a, c := j.attempt, j.checkpoints
@@ -356,7 +357,7 @@ func (j *Job) stopWith(p *plan) (string, error) {
 		}
 	})
 	if !ok {
-		return "", errEnded
+		return "", ErrEnded
 	}
 	select {
 	case err := <-result:
@@ -387,10 +388,10 @@ func (j *Job) trigger(typ string) (int64, error) {
 	c, state := j.checkpoints, j.state
 	j.mu.Unlock()
 	if state.Ended() {
-		return 0, errEnded
+		return 0, ErrEnded
 	}
 	if state == Restarting {
-		return 0, errRestarting
+		return 0, ErrRestarting
 	}
 	return c.trigger(typ)
 }

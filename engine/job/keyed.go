@@ -115,9 +115,9 @@ func (j *Job) Savepoint() (path string, err error) {
 	j.mu.Unlock()
 	switch {
 	case state.Ended():
-		return "", errEnded
+		return "", ErrEnded
 	case state == Restarting:
-		return "", errRestarting
+		return "", ErrRestarting
 	}
 	return c.savepoint()
 }

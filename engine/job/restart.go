@@ -108,7 +108,7 @@ func (j *Job) waitToRestart(delay time.Duration, cause error) (next *plan, stop 
 	case j.canceling:
 		j.conclude(Canceled, nil, j.final)
 		if next != nil {
-			next.err = errEnded
+			next.err = ErrEnded
 		}
 	case next != nil && !next.restart:
 		next.from = j.latest()
@@ -156,7 +156,7 @@ func (j *Job) giveUpPlan(err error) {
 func (j *Job) stopPaused(p *plan) (string, error) {
 	if !p.restart && j.latest() == nil {
 		j.mu.Unlock()
-		return "", errNothingToStop
+		return "", ErrNothingToStop
 	}
 	j.next = p
 	j.pause.end()

@@ -47,7 +47,13 @@ func (s *Slow) Process(r *serde.Record) error {
 type work struct {
 	d   time.Duration
 	cpu bool
+	// owed is what remains to be slept of the records so far; below 0 the sleeps were too long.
+	owed time.Duration
 }
+
+// mostOverslept is how much of sleeping too long is made good. What is beyond, such as a stop at a breakpoint, is not
+// followed by a rush.
+const mostOverslept = 250 * time.Millisecond
 
 func (w *work) set(ms float64, kind string) {
 	w.d, w.cpu = time.Duration(ms*float64(time.Millisecond)), kind == "cpu"
@@ -55,11 +61,23 @@ func (w *work) set(ms float64, kind string) {
 
 func (w *work) do() {
 	if !w.cpu {
-		time.Sleep(w.d)
+		w.sleep()
 		return
 	}
 	for start := time.Now(); time.Since(start) < w.d; {
 	}
+}
+
+// sleep sleeps for one record. A system wakes a thread late, the later the busier it is; the next records make that good,
+// so that the pace is the one that was set.
+func (w *work) sleep() {
+	w.owed += w.d
+	if w.owed <= 0 {
+		return
+	}
+	start := time.Now()
+	time.Sleep(w.owed)
+	w.owed = max(w.owed-time.Since(start), -mostOverslept)
 }
 
 // stateless is what operators without state have in common.

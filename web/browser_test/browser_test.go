@@ -176,6 +176,7 @@ type setting struct {
 	dark, still   bool
 	pointers      bool          // whether the one-time pointers may show
 	patience      time.Duration // with the whole tab; 0 is two minutes
+	alone         bool          // with cookies and storage of its own, as another person's browser
 }
 
 var desktop = setting{width: 1440, height: 900}
@@ -183,7 +184,11 @@ var desktop = setting{width: 1440, height: 900}
 // open opens a tab.
 func (s *server) open(t *testing.T, o setting) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(browserContext)
+	var options []chromedp.ContextOption
+	if o.alone {
+		options = append(options, chromedp.WithNewBrowserContext())
+	}
+	ctx, cancel := chromedp.NewContext(browserContext, options...)
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(o.patience, 2*time.Minute))
 	p := &tab{ctx: ctx, s: s, t: t}
 	t.Cleanup(func() { stop(); cancel() })

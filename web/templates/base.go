@@ -21,6 +21,9 @@ type Base struct {
 	// Path and Query are the page's own address, for the links of the language switch.
 	Path  string
 	Query url.Values
+	// Hosting tells that this server has classes; Member is who looks, if they are in one.
+	Hosting bool
+	Member  *Member
 }
 
 // InLanguage is this page's address in another language.

@@ -1,3 +1,4 @@
+import { t } from "./text";
 import type { Comparison, Frames, HeapView, KeyLayout, KeyLoad, KnobValue } from "./types";
 
 /** What a refused call answered. */
@@ -12,7 +13,11 @@ export class Problem extends Error {
   }
 }
 
+/** A page that follows a run of somebody else changes nothing. */
+export const watching = new URL(location.href).searchParams.has("watch");
+
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  if (watching && method !== "GET") throw new Problem(403, "", t("class.watch.only"), t("class.watch.only"));
   const init: RequestInit = { method };
   if (body instanceof FormData) init.body = body;
   else if (body !== undefined) {

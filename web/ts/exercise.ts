@@ -2,6 +2,7 @@ import { $, $$, attr, h, handed, icon, maybe, say } from "./dom";
 import { Editor } from "./editor";
 import { preferences } from "./preferences";
 import { exchange, exerciseProgress, keepExercise } from "./progress";
+import { newId } from "./resultid";
 import { num, t } from "./text";
 import type { KnobValue } from "./types";
 
@@ -47,6 +48,8 @@ interface Result {
 interface Line {
   step?: Step;
   result?: Result;
+  /** In a class: whether the server has entered the result for the learner. */
+  kept?: boolean;
 }
 
 const page = handed<Page>("exercise");
@@ -148,17 +151,21 @@ class ExercisePage {
     this.busy(true);
     this.fail("");
     for (const row of this.rows) this.row(row, "", undefined);
+    // In a class the result has its id before it is sent, so that it counts once whoever enters it.
+    const id = document.body.classList.contains("member") ? newId() : "";
     try {
-      const r = await fetch(`/api/v1/exercises/${page.id}/checks?lang=${document.documentElement.lang}`, {
+      const r = await fetch(`/api/v1/exercises/${page.id}/checks?lang=${document.documentElement.lang}${id ? `&id=${id}` : ""}`, {
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(work), signal: ctl.signal,
       });
       if (!r.ok || !r.body) {
         const p = (await r.json().catch(() => ({}))) as { detail?: string };
         throw new Error(p.detail ?? `${r.status} ${r.statusText}`);
       }
-      const result = await this.read(r.body);
-      if (!result) throw new Error(t("check.gone"));
-      this.finish(result, work);
+      const line = await this.read(r.body);
+      if (!line?.result) throw new Error(t("check.gone"));
+      this.finish(line.result, work);
+      if (line.kept) say(this.said, `${this.said.textContent ?? ""} ${t("class.kept")}`);
+      if (id && !line.result.problem) document.dispatchEvent(new CustomEvent("weir-result", { detail: { id, exercise: page.id, result: line.result, kept: line.kept, work } }));
     } catch (e) {
       if (ctl.signal.aborted) say(this.said, t("check.cancelled"));
       else this.fail(e instanceof TypeError ? t("check.gone") : e instanceof Error ? e.message : String(e));
@@ -167,7 +174,7 @@ class ExercisePage {
     this.busy(false);
   }
 
-  private async read(body: ReadableStream<Uint8Array>): Promise<Result | undefined> {
+  private async read(body: ReadableStream<Uint8Array>): Promise<Line | undefined> {
     const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
     let rest = "";
     for (;;) {
@@ -179,7 +186,7 @@ class ExercisePage {
       for (const l of lines) {
         if (!l) continue;
         const line = JSON.parse(l) as Line;
-        if (line.result) return line.result;
+        if (line.result) return line;
         if (line.step) this.step(line.step);
       }
     }

@@ -1,4 +1,5 @@
 import * as address from "./address";
+import { watching } from "./api";
 import { $, attr, h, icon, say } from "./dom";
 import { clock, knows, t } from "./text";
 
@@ -34,8 +35,8 @@ export class Header {
 
   enable(running: boolean, any: boolean): void {
     this.freeze.disabled = !any;
-    this.restart.disabled = !any;
-    this.end.disabled = !running;
+    this.restart.disabled = !any || watching;
+    this.end.disabled = !running || watching;
   }
 
   tell(text: string): void {

@@ -26,6 +26,7 @@ export class Knobs {
       this.views.set(k.name, new KnobView(e, k, (v) => this.turn(k, v)));
     }
     this.reset.addEventListener("click", () => this.resetAll());
+    if (api.watching) for (const c of $$<HTMLButtonElement | HTMLInputElement | HTMLSelectElement>(".knob :is(button:not(.about), input, select)")) c.disabled = true;
     this.show();
   }
 
@@ -139,7 +140,7 @@ export class Knobs {
       inAddress[k.name] = k.name in differing ? String(v) : null;
     }
     address.set(inAddress);
-    this.reset.disabled = Object.keys(differing).length === 0;
+    this.reset.disabled = api.watching || Object.keys(differing).length === 0;
     this.showChanges(differing);
   }
 

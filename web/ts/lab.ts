@@ -47,7 +47,7 @@ class LabPage {
   private due = false;
   private frozen = false;
   private stopped = false;
-  private pointed = seenPointers();
+  private pointed = api.watching || seenPointers();
   private lastDraw = -Infinity;
   private lastLabels = -Infinity;
   private lastCharts = -Infinity;
@@ -67,6 +67,7 @@ class LabPage {
     addEventListener("pageshow", (e) => {
       if (e.persisted) location.reload();
     });
+    if (api.watching) this.root.classList.add("watching");
     if (page.session) this.follow(page.session);
     else if (new URL(location.href).searchParams.has("session")) {
       address.set({ session: null });
@@ -111,7 +112,7 @@ class LabPage {
     this.header.run("CREATED");
     this.header.enable(true, true);
     this.knobs.follow(session);
-    this.trace.follow(session);
+    if (!api.watching) this.trace.follow(session);
     this.panels.follow(session);
     this.present?.began();
     this.stream = new Stream(session, (p) => this.onPicture(p), (l) => this.onLink(l));

@@ -1,4 +1,5 @@
 import * as address from "./address";
+import { watching } from "./api";
 import { $, $$, attr, icon, maybe, say } from "./dom";
 import { keepProgress, progress, type Progress } from "./progress";
 import { Quiz } from "./quiz";
@@ -229,6 +230,7 @@ export class Lesson {
   }
 
   private keep(): void {
+    if (watching) return; // what somebody else's run showed is not the learner's own
     keepProgress(this.page.lab, this.kept);
   }
 }

@@ -75,6 +75,14 @@ export function everything(): AllProgress {
   return all;
 }
 
+/** Takes away what this browser has, when its learner leaves the device to others. */
+export function forget(): void {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith(labPrefix) || key.startsWith(exercisePrefix) || key === "weir.class.person") localStorage.removeItem(key);
+  }
+  sessionStorage.clear();
+}
+
 /** Tells the server what this browser has, or a file that was imported, and takes what they have together. */
 export async function exchange(mine: AllProgress = everything()): Promise<AllProgress> {
   const r = await fetch("/api/v1/progress", { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(mine) });

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"weir/class"
+)
+
+// progressOf is how far a caller is: in the data folder of the one person that a server has, in the store for a learner of
+// a class.
+func (s *Server) progressOf(ctx context.Context) (*Progress, error) {
+	if s.course == nil {
+		return s.progress.get(), nil
+	}
+	return s.course.progress(ctx, callerOf(ctx))
+}
+
+// changeProgress changes how far a caller is, and keeps it.
+func (s *Server) changeProgress(ctx context.Context, how func(*Progress)) error {
+	if s.course == nil {
+		return s.progress.change(how)
+	}
+	c, who := s.course, callerOf(ctx)
+	key := who.Person
+	if who.Kind != learner {
+		key = "instructor of " + who.Class
+	}
+	defer c.writes.lock(key)()
+	p, err := c.progress(ctx, who)
+	if err != nil {
+		return err
+	}
+	how(p)
+	if who.Kind != learner {
+		c.mu.Lock()
+		c.teaching[who.Class] = p
+		c.mu.Unlock()
+		return nil
+	}
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	_, err = timed(c, func() (struct{}, error) { return struct{}{}, c.store.SetProgress(ctx, who.Person, b) })
+	return storeProblem(err)
+}
+
+// progress is a copy.
+func (c *course) progress(ctx context.Context, who *caller) (*Progress, error) {
+	if who.Kind != learner {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		p := c.teaching[who.Class]
+		if p == nil {
+			return emptyProgress(), nil
+		}
+		return &Progress{Version: p.Version, Labs: maps.Clone(p.Labs), Exercises: maps.Clone(p.Exercises)}, nil
+	}
+	b, err := timed(c, func() ([]byte, error) { return c.store.Progress(ctx, who.Person) })
+	if err != nil && !errors.Is(err, class.ErrNotFound) {
+		return nil, storeProblem(err)
+	}
+	p := emptyProgress()
+	if len(b) == 0 {
+		return p, nil
+	}
+	kept := emptyProgress()
+	if err := json.Unmarshal(b, kept); err != nil {
+		c.log.Error("progress is damaged and begins anew", "person", who.Person, "error", err)
+		return p, nil
+	}
+	p.merge(kept)
+	return p, nil
+}
+
+// checkFor has one learner's work judged at a time: whoever sends two at once must not hold the places of others.
+func (c *course) checkFor(who *caller) (done func(), ok bool) {
+	if c == nil || who.Kind != learner {
+		return func() {}, true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.checking[who.Person] {
+		return nil, false
+	}
+	c.checking[who.Person] = true
+	return func() {
+		c.mu.Lock()
+		delete(c.checking, who.Person)
+		c.mu.Unlock()
+	}, true
+}
+
+// keepTime is what is left to keep a result when its page has gone meanwhile.
+const keepTime = 20 * time.Second

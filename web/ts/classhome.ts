@@ -1,0 +1,107 @@
+import { ask, copy, moment, ownZone, reason } from "./classapi";
+import type { Deadline, Me, Member, Result, Score } from "./classtypes";
+import { $, h, handed, icon, say } from "./dom";
+import { preferences } from "./preferences";
+import { forget } from "./progress";
+import type { Waiting } from "./results";
+import { table } from "./classtable";
+import { knows, num, t } from "./text";
+
+preferences();
+
+const member = handed<Member>("member");
+const titleOf = (id: string): string => member.exercises[id] ?? id;
+const link = $<HTMLInputElement>("#h-link");
+const refused = $("#h-refused");
+
+function refuse(e: unknown): void {
+  refused.hidden = false;
+  say(refused, reason(e));
+}
+
+function showMe(me: Me): void {
+  say($("#h-class"), me.class.name);
+  say($("#h-name"), t("mine.hello", { name: me.name ?? "" }));
+  link.value = me.link ?? "";
+  $("#h-link-h").parentElement?.toggleAttribute("hidden", !me.link);
+  say($("#h-submit"), `labserver check all --dir work --submit ${location.origin} --token ${me.token ?? "T"}`);
+  $<HTMLInputElement>("#h-alias-in").value = me.alias ?? "";
+  $("#h-score").hidden = !me.class.scoreboard;
+  if (me.class.scoreboard) void showScore();
+  void showDeadlines(me.class.zone);
+}
+
+async function showDeadlines(zone: string): Promise<void> {
+  const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
+  const both = zone !== ownZone;
+  const rows = (deadlines ?? []).map((d) => [
+    h("a", { href: `/exercises/${d.exercise}` }, titleOf(d.exercise)), moment(d.due, zone), ...(both ? [moment(d.due)] : []),
+    d.penalty === 0 ? t("due.free") : d.penalty >= 100 ? t("due.none") : t("due.penalty", { n: num(d.penalty) }),
+  ]);
+  const heads = [t("wall.exercise"), t("due.in", { zone }), ...(both ? [t("due.here", { zone: ownZone })] : []), t("due.late")];
+  $("#h-due").replaceChildren(rows.length > 0 ? table(heads, rows) : h("p", { class: "mid" }, t("due.no")));
+}
+
+async function showResults(): Promise<void> {
+  const { results } = await ask<{ results: Result[] | null }>("GET", "class/results");
+  const rows = (results ?? []).map((r) => [
+    h("a", { href: `/exercises/${r.exercise}` }, titleOf(r.exercise)), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status,
+    `${num(r.points)} / ${num(r.maxPoints)}`, t(`judged.${r.judged}`), r.late ? t("judged.late") : "", moment(r.received),
+  ]);
+  const heads = ["wall.exercise", "results.status", "results.points", "results.judged", "results.late", "results.at"].map((k) => t(k));
+  $("#h-results").replaceChildren(rows.length > 0 ? table(heads, rows) : h("p", { class: "mid" }, t("results.no")));
+}
+
+async function showScore(): Promise<void> {
+  const { rows } = await ask<{ rows: Score[] | null }>("GET", "class/scoreboard");
+  $("#h-score-rows").replaceChildren(...(rows ?? []).map((s) => h("li", s.me ? { class: "me", "aria-current": "true" } : {},
+    h("span", {}, s.alias), h("span", { class: "mid" }, t("score.passed", { n: num(s.passed) })), h("b", {}, num(s.points)))));
+}
+
+/** What waits to be sent, and what was refused, with why. */
+function showWaiting(all: Waiting[]): void {
+  $("#h-waiting").replaceChildren(...all.map((w) => {
+    const li = h("li", {}, icon(w.refused ? "x" : "half"), h("span", {}, h("b", {}, titleOf(w.exercise)), " ", w.refused ? t("waiting.refused", { why: w.refused }) : t("waiting.open")));
+    if (w.refused) {
+      const drop = h("button", { type: "button", class: "small" }, t("waiting.drop"));
+      drop.addEventListener("click", () => document.dispatchEvent(new CustomEvent("weir-drop", { detail: w.id })));
+      li.append(drop);
+    }
+    return li;
+  }));
+}
+
+document.addEventListener("weir-waiting", (e) => showWaiting((e as CustomEvent<Waiting[]>).detail));
+document.addEventListener("weir-kept", () => void showResults());
+
+$("#h-copy").addEventListener("click", () => {
+  void copy(link).then((ok) => say($("#h-copy"), t(ok ? "mine.copied" : "mine.copy")));
+});
+$("#h-alias").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const said = $("#h-alias-said");
+  ask<Me>("PATCH", "class/me", { alias: $<HTMLInputElement>("#h-alias-in").value.trim() }).then(
+    () => {
+      say(said, t("mine.alias.kept"));
+      void showScore();
+    },
+    (err: unknown) => say(said, reason(err)),
+  );
+});
+
+async function away(method: string, path: string, question: string): Promise<void> {
+  if (!confirm(t(question))) return;
+  try {
+    await ask(method, path);
+    forget();
+    location.replace("/class");
+  } catch (e) {
+    refuse(e);
+  }
+}
+
+$("#h-leave").addEventListener("click", () => void away("POST", "class/leave", "mine.leave.sure"));
+$("#h-delete").addEventListener("click", () => void away("DELETE", "class/me", "mine.delete.sure"));
+
+ask<Me>("GET", "class/me").then(showMe, refuse);
+showResults().catch(refuse);

@@ -1,0 +1,154 @@
+// The JSON of a class, as web/class_api_types.go has it. Times are RFC 3339 in UTC.
+
+import type { KnobValue } from "./types";
+
+/** Who looks at the page, and the titles that it may have to name. */
+export interface Member {
+  kind: "learner" | "instructor";
+  class: string;
+  person?: string;
+  labs: Record<string, string>;
+  exercises: Record<string, string>;
+}
+
+export interface ClassPublic {
+  id: string;
+  name: string;
+  zone: string;
+  state: "open" | "closed" | "archived";
+  scoreboard: boolean;
+  mayDrive: boolean;
+}
+
+export interface ClassInfo extends ClassPublic {
+  code: string;
+  join: string[];
+  link?: string;
+  people: number;
+  created: string;
+  expires: string;
+}
+
+export interface Question {
+  id: string;
+  text: string;
+  choices: string[];
+  lab?: string;
+  knobs?: Record<string, KnobValue>;
+  asked: string;
+  ended?: string;
+  counts?: number[];
+  of?: number;
+  mine?: number;
+}
+
+export interface Live {
+  version: number;
+  lab?: string;
+  knobs?: Record<string, KnobValue>;
+  spotlight?: string;
+  spotlightLab?: string;
+  frozen?: boolean;
+  state: "open" | "closed" | "archived";
+  question?: Question;
+  hand?: boolean;
+  now: string;
+}
+
+export interface Me {
+  kind: "learner" | "instructor";
+  class: ClassPublic;
+  id?: string;
+  name?: string;
+  alias?: string;
+  hand?: string;
+  token?: string;
+  link?: string;
+  live: Live;
+}
+
+export interface Mini {
+  state: string;
+  timeMs: number;
+  recordsPerSecond: number;
+  busy: number[] | null;
+  pressed: number[] | null;
+  checkpointMs?: number;
+  durations?: number[];
+  bottleneck?: string;
+  changes: number;
+}
+
+export interface Row {
+  id: string;
+  name: string;
+  alias?: string;
+  online: boolean;
+  handFor?: number;
+  lab?: string;
+  step?: string;
+  exercise?: string;
+  exerciseStatus?: string;
+  session?: string;
+  here: boolean;
+  claims?: string[];
+  shown: number;
+  of: number;
+  stuck: number;
+  mini?: Mini;
+  points: number;
+}
+
+export interface WallState {
+  live: Live;
+  class: ClassInfo;
+  rows: Row[];
+  steps: Record<"predict" | "run" | "observe" | "explain" | "done", number>;
+  server: { sessions: number; limit: number; queue: number; viewers: number };
+  trouble?: string;
+}
+
+export interface Result {
+  id: string;
+  person: string;
+  name?: string;
+  exercise: string;
+  status: string;
+  points: number;
+  maxPoints: number;
+  judged: "verified" | "reported";
+  late: boolean;
+  sent: string;
+  received: string;
+}
+
+export interface Person {
+  id: string;
+  name: string;
+  alias?: string;
+  joined: string;
+  seen: string;
+  merged?: string;
+  results: Result[] | null;
+}
+
+export interface Deadline {
+  exercise: string;
+  due: string;
+  penalty: number;
+  extensions?: { person: string; due: string }[];
+}
+
+export interface Score {
+  alias: string;
+  points: number;
+  passed: number;
+  me?: boolean;
+}
+
+export interface Audited {
+  at: string;
+  who: string;
+  what: string;
+  about?: string;
+}

@@ -1,0 +1,186 @@
+import { ask, copy, moment, ownZone, reason } from "./classapi";
+import { bars } from "./classbars";
+import { table } from "./classtable";
+import type { Audited, ClassInfo, Deadline, Person, Question, Result, WallState } from "./classtypes";
+import { $, $$, attr, h, say } from "./dom";
+import { knows, num, t } from "./text";
+import type { WallData } from "./walltypes";
+import { toZone } from "./zone";
+
+/** What is looked at now and then: people, deadlines, results, questions, the audit log, the class itself. Each is asked for
+ * when it is opened, and again after a change. */
+export class Folds {
+  private people: Person[] = [];
+  private info: ClassInfo | undefined;
+
+  constructor(private readonly data: WallData, private readonly state: () => WallState | undefined) {
+    const folds: [string, () => Promise<void>][] = [
+      ["people", () => this.showPeople()], ["due", () => this.showDue()], ["results", () => this.showResults()],
+      ["asked", () => this.showAsked()], ["audit", () => this.showAudit()], ["set", async () => this.fillZones()],
+    ];
+    for (const [name, show] of folds) {
+      const e = $<HTMLDetailsElement>(`#f-${name}`);
+      e.addEventListener("toggle", () => e.open && void this.tried(show));
+    }
+    for (const s of $$<HTMLSelectElement>("#f-due select[name=exercise]")) s.append(...data.exercises.map((x) => h("option", { value: x.id }, x.title)));
+    this.form("#p-merge", async (f) => {
+      const from = f.get("from") as string, into = f.get("into") as string;
+      if (from === into || !confirm(t("wall.merge.sure", { from: this.nameOf(from), into: this.nameOf(into) }))) return;
+      await ask("POST", "class/people/merge", { from, into });
+      await this.showPeople();
+    });
+    this.form("#p-due-set", async (f) => {
+      await ask("PUT", `class/deadlines/${f.get("exercise") as string}`, { due: this.utc(f.get("due") as string), penalty: Number(f.get("penalty")) });
+      await this.showDue();
+    });
+    this.form("#p-ext-set", async (f) => {
+      await ask("PUT", `class/deadlines/${f.get("exercise") as string}/extensions/${f.get("person") as string}`, { due: this.utc(f.get("due") as string) });
+      await this.showDue();
+    });
+    this.form("#p-set", async (f) => this.change({ name: (f.get("name") as string).trim(), zone: (f.get("zone") as string).trim() }));
+    $("#p-score").addEventListener("click", () => void this.tried(() => this.change({ scoreboard: !this.info?.scoreboard })));
+    $("#p-drive").addEventListener("click", () => void this.tried(() => this.change({ mayDrive: !this.info?.mayDrive })));
+    $("#p-close").addEventListener("click", () => {
+      const open = this.info?.state === "open";
+      if (!open || confirm(t("wall.close.sure"))) void this.tried(() => this.change({ state: open ? "closed" : "open" }));
+    });
+    $("#p-archive").addEventListener("click", () => void this.tried(() => this.change({ state: this.info?.state === "archived" ? "closed" : "archived" })));
+    $("#p-delete").addEventListener("click", () => {
+      if (confirm(t("wall.delete.sure", { name: this.info?.name ?? "" }))) void this.tried(async () => {
+        await ask("DELETE", "class");
+        location.replace("/class");
+      });
+    });
+  }
+
+  /** Takes the class as it is now. */
+  show(c: ClassInfo): void {
+    this.info = c;
+    const f = $<HTMLFormElement>("#p-set");
+    ($("[name=name]", f) as unknown as HTMLInputElement).value = c.name;
+    ($("[name=zone]", f) as unknown as HTMLInputElement).value = c.zone;
+    attr($("#p-score"), "aria-checked", String(c.scoreboard));
+    attr($("#p-drive"), "aria-checked", String(c.mayDrive));
+    say($("#p-close"), t(c.state === "open" ? "wall.close" : "wall.reopen"));
+    say($("#p-archive"), t(c.state === "archived" ? "wall.unarchive" : "wall.archive"));
+    $<HTMLButtonElement>("#p-delete").disabled = c.state === "open";
+    say($("#p-expires"), t("wall.expires", { at: moment(c.expires, c.zone) }));
+    say($("#p-zone"), c.zone === ownZone ? t("wall.due.zone", { zone: c.zone }) : t("wall.due.zones", { zone: c.zone, own: ownZone }));
+  }
+
+  private async change(what: unknown): Promise<void> {
+    this.show(await ask<ClassInfo>("PATCH", "class", what));
+  }
+
+  private utc = (local: string): string => toZone(local, this.info?.zone ?? "UTC");
+  private nameOf = (id: string): string => this.people.find((p) => p.id === id)?.name ?? this.state()?.rows.find((r) => r.id === id)?.name ?? id;
+  private titleOf = (id: string): string => this.data.exercises.find((e) => e.id === id)?.title ?? id;
+
+  private async tried(what: () => Promise<void>): Promise<void> {
+    const refused = $("#w-refused");
+    refused.hidden = true;
+    try {
+      await what();
+    } catch (e) {
+      refused.hidden = false;
+      say(refused, reason(e));
+      refused.scrollIntoView({ block: "nearest" });
+    }
+  }
+
+  private form(selector: string, submit: (f: FormData) => Promise<void>): void {
+    const f = $<HTMLFormElement>(selector);
+    f.addEventListener("submit", (e) => {
+      e.preventDefault();
+      void this.tried(() => submit(new FormData(f)));
+    });
+  }
+
+  private fillZones(): void {
+    const list = $("#zones");
+    if (list.childElementCount === 0) list.append(...["UTC", ...Intl.supportedValuesOf("timeZone")].map((z) => h("option", { value: z })));
+  }
+
+  private async load(): Promise<void> {
+    this.people = ((await ask<{ people: Person[] | null }>("GET", "class/people")).people ?? []).filter((p) => !p.merged);
+    const options = (): HTMLElement[] => this.people.map((p) => h("option", { value: p.id }, p.name));
+    for (const s of $$("#p-merge select, #p-ext-set select[name=person]")) s.replaceChildren(...options());
+  }
+
+  private async showPeople(): Promise<void> {
+    await this.load();
+    const rows = this.people.map((p) => {
+      const rename = h("button", { type: "button", class: "small" }, t("wall.rename"));
+      rename.addEventListener("click", () => {
+        const name = prompt(t("wall.rename.to"), p.name)?.trim();
+        if (name) void this.tried(async () => {
+          await ask("PATCH", `class/people/${p.id}`, { name });
+          await this.showPeople();
+        });
+      });
+      const link = h("button", { type: "button", class: "small" }, t("wall.link"));
+      link.addEventListener("click", () => void this.tried(async () => this.newLink(p)));
+      const remove = h("button", { type: "button", class: "small" }, t("wall.remove"));
+      remove.addEventListener("click", () => {
+        if (confirm(t("wall.remove.sure", { name: p.name }))) void this.tried(async () => {
+          await ask("DELETE", `class/people/${p.id}`);
+          await this.showPeople();
+        });
+      });
+      return [p.name, p.alias ?? "", moment(p.joined), moment(p.seen), num(p.results?.length ?? 0), h("span", { class: "crow" }, rename, link, remove)];
+    });
+    const heads = ["wall.col.learner", "join.alias", "wall.p.joined", "wall.p.seen", "wall.results", "wall.p.do"].map((k) => t(k));
+    $("#p-people").replaceChildren(table(heads, rows, t("wall.people")));
+  }
+
+  private async newLink(p: Person): Promise<void> {
+    if (!confirm(t("wall.link.sure", { name: p.name }))) return;
+    const { link } = await ask<{ link: string }>("POST", `class/people/${p.id}/link`);
+    const field = h("input", { type: "text", readonly: true, class: "mono", value: link, "aria-label": t("mine.link") });
+    const again = h("button", { type: "button" }, t("mine.copy"));
+    again.addEventListener("click", () => void copy(field).then((ok) => say(again, t(ok ? "mine.copied" : "mine.copy"))));
+    const close = h("button", { type: "button", class: "primary" }, t("pointer.done"));
+    const d = h("dialog", { class: "wdialog", "aria-label": t("mine.link") }, h("h2", {}, t("wall.link.of", { name: p.name })), field, h("div", { class: "foot" }, again, close));
+    close.addEventListener("click", () => d.close());
+    d.addEventListener("close", () => d.remove());
+    document.body.append(d);
+    d.showModal();
+    field.select();
+  }
+
+  private async showDue(): Promise<void> {
+    if (this.people.length === 0) await this.load();
+    const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
+    const zone = this.info?.zone ?? "UTC";
+    const both = zone !== ownZone;
+    const at = (iso: string): string[] => [moment(iso, zone), ...(both ? [moment(iso)] : [])];
+    const rows = (deadlines ?? []).flatMap((d) => [
+      [this.titleOf(d.exercise), ...at(d.due), d.penalty === 0 ? t("due.free") : d.penalty >= 100 ? t("due.none") : t("due.penalty", { n: num(d.penalty) })],
+      ...(d.extensions ?? []).map((x) => [t("due.for", { name: this.nameOf(x.person) }), ...at(x.due), ""]),
+    ]);
+    const heads = [t("wall.exercise"), t("due.in", { zone }), ...(both ? [t("due.here", { zone: ownZone })] : []), t("due.late")];
+    $("#p-due").replaceChildren(rows.length > 0 ? table(heads, rows, t("wall.due")) : h("p", { class: "mid" }, t("due.no")));
+  }
+
+  private async showResults(): Promise<void> {
+    const { results } = await ask<{ results: Result[] | null }>("GET", "class/results");
+    const rows = (results ?? []).map((r) => [
+      r.name ?? this.nameOf(r.person), this.titleOf(r.exercise), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status, `${num(r.points)} / ${num(r.maxPoints)}`,
+      t(`judged.${r.judged}`), r.late ? t("judged.late") : "", moment(r.received, this.info?.zone), h("a", { href: `/api/v1/class/results/${r.id}/work`, download: `${r.id}.json` }, t("results.work")),
+    ]);
+    const heads = ["wall.col.learner", "wall.exercise", "results.status", "results.points", "results.judged", "results.late", "results.at", "results.work"].map((k) => t(k));
+    $("#p-results").replaceChildren(rows.length > 0 ? table(heads, rows, t("wall.results")) : h("p", { class: "mid" }, t("results.no")));
+  }
+
+  private async showAsked(): Promise<void> {
+    const { questions } = await ask<{ questions: Question[] | null }>("GET", "class/questions");
+    const all = questions ?? [];
+    $("#p-asked").replaceChildren(...(all.length > 0 ? all.map((q) => h("section", { class: "wasked" }, h("h2", {}, q.text), h("p", { class: "label" }, moment(q.asked, this.info?.zone)), bars(q.choices, q.counts ?? []))) : [h("p", { class: "mid" }, t("wall.asked.none"))]));
+  }
+
+  private async showAudit(): Promise<void> {
+    const { audit } = await ask<{ audit: Audited[] | null }>("GET", "class/audit");
+    const rows = (audit ?? []).map((a) => [moment(a.at, this.info?.zone), a.who, a.what, a.about ?? ""]);
+    $("#p-audit").replaceChildren(table([t("audit.at"), t("audit.who"), t("audit.what"), t("audit.about")], rows, t("wall.audit")));
+  }
+}

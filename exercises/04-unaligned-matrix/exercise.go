@@ -15,15 +15,15 @@ var files embed.FS
 // Exercise is this one.
 func Exercise() *kit.Exercise {
 	q := &kit.Question{Lab: "unaligned", Fields: []kit.Field{
-		{Name: "alignedMs", Unit: "ms", Label: labs.Text{En: "An aligned checkpoint, without debloating, takes", Zh: "对齐、无消胀的检查点耗时"}},
-		{Name: "debloatMs", Unit: "ms", Label: labs.Text{En: "An aligned checkpoint with debloating (target 1000 ms) takes", Zh: "对齐、有消胀（目标 1000 毫秒）的检查点耗时"}},
+		{Name: "alignedMs", Unit: labs.Text{En: "ms", Zh: "毫秒"}, Label: labs.Text{En: "An aligned checkpoint, without debloating, takes", Zh: "对齐、无消胀的检查点耗时"}},
+		{Name: "debloatMs", Unit: labs.Text{En: "ms", Zh: "毫秒"}, Label: labs.Text{En: "An aligned checkpoint with debloating (target 1000 ms) takes", Zh: "对齐、有消胀（目标 1000 毫秒）的检查点耗时"}},
 		{Name: "unaligned", Label: labs.Text{En: "An unaligned one, without debloating, takes", Zh: "非对齐、无消胀的检查点耗时"}, Choices: []kit.Choice{
 			{Value: "quick", Label: labs.Text{En: "less than 150 ms", Zh: "不到 150 毫秒"}},
 			{Value: "half", Label: labs.Text{En: "about half as long as the aligned one", Zh: "约为对齐的一半"}},
 			{Value: "same", Label: labs.Text{En: "as long as the aligned one: the data must go somewhere", Zh: "和对齐的一样：数据总得有个去处"}},
 		}},
-		{Name: "storedKB", Unit: "KB", Label: labs.Text{En: "It stores this much data in flight", Zh: "它保存的在途数据"}},
-		{Name: "storedDebloatKB", Unit: "KB", Label: labs.Text{En: "With debloating it stores", Zh: "有消胀时它保存"}},
+		{Name: "storedKB", Unit: labs.Text{En: "KB", Zh: "KB"}, Label: labs.Text{En: "It stores this much data in flight", Zh: "它保存的在途数据"}},
+		{Name: "storedDebloatKB", Unit: labs.Text{En: "KB", Zh: "KB"}, Label: labs.Text{En: "With debloating it stores", Zh: "有消胀时它保存"}},
 		{Name: "alignedStores", Label: labs.Text{En: "An aligned one stores, of data in flight", Zh: "对齐的检查点保存的在途数据"}, Choices: []kit.Choice{
 			{Value: "none", Label: labs.Text{En: "nothing", Zh: "没有"}},
 			{Value: "less", Label: labs.Text{En: "less than the unaligned one", Zh: "比非对齐的少"}},

@@ -308,7 +308,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	if err != nil {
 		return history.Broken(err)
 	}
-	at := labs.Text{En: "the queues of the producers above; the labs record-path and buffer-timeout show them", Zh: "上面各生产者的队列；record-path 与 buffer-timeout 实验里能看到"}
+	at := labs.Text{En: "the queues of the producers above; the lab buffer-timeout shows them", Zh: "上面各生产者的队列；buffer-timeout 实验里能看到"}
 	if f := r.Finding(at, labs.Text{En: "Something may be read, and nobody told the reader; or what it read was not what stood there.", Zh: "有东西可读却没人告诉读方；或者读到的不是队列里的东西。"}); f != nil {
 		return f
 	}

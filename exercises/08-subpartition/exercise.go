@@ -14,7 +14,7 @@ var files embed.FS
 // Exercise is the exercise.
 func Exercise() *kit.Exercise {
 	return &kit.Exercise{
-		ID: "subpartition", Kind: kit.Code, Lab: "record-path", Minutes: 60, Level: "deep",
+		ID: "subpartition", Kind: kit.Code, Lab: "buffer-timeout", Minutes: 60, Level: "deep",
 		Title:   labs.Text{En: "What of a subpartition may be read", Zh: "子分区里什么可以读"},
 		Summary: labs.Text{En: "Write the queue between two subtasks: finished or flushed, events, barriers that block, priority, backlog.", Zh: "写出两个子任务之间的队列：写完或 flush、事件、会阻塞的 barrier、优先级与积压。"},
 		Hints: [3]labs.Text{

@@ -14,7 +14,7 @@ var files embed.FS
 // Exercise is the exercise.
 func Exercise() *kit.Exercise {
 	return &kit.Exercise{
-		ID: "local-pool", Kind: kit.Code, Lab: "pools", Minutes: 40, Level: "core",
+		ID: "local-pool", Kind: kit.Code, Lab: "overdraft", Minutes: 40, Level: "core",
 		Title:   labs.Text{En: "A local pool with overdraft", Zh: "带透支的本地池"},
 		Summary: labs.Text{En: "Write the pool that stops a producer in time: one segment ahead, a limit for each subpartition, overdraft, a size that changes.", Zh: "写出能及时让生产者停下的池：提前取一个、每个子分区的上限、透支、会变的大小。"},
 		Hints: [3]labs.Text{

@@ -33,20 +33,22 @@ lint: pages
 	scripts/lint.sh
 
 # All packages but the browser's tests.
+# What a package may take on a machine that is busy with others.
+PATIENCE = -timeout 25m
 PACKAGES = $$($(GO) list ./... | grep -v /browser_test)
 
 unit: pages
-	$(GO) test $(PACKAGES)
-	$(GO) test -tags invariants ./engine/...
+	$(GO) test $(PATIENCE) $(PACKAGES)
+	$(GO) test $(PATIENCE) -tags invariants ./engine/...
 
 race: pages
-	CGO_ENABLED=1 $(GO) test -race $(PACKAGES)
+	CGO_ENABLED=1 $(GO) test $(PATIENCE) -race $(PACKAGES)
 
 fuzz:
 	scripts/fuzz.sh 5s
 
 browser: pages
-	$(GO) test -count=1 ./web/browser_test
+	$(GO) test $(PATIENCE) -count=1 ./web/browser_test
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/...

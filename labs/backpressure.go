@@ -4,7 +4,7 @@ package labs
 func backpressureLab() *Lab {
 	return &Lab{
 		ID: "backpressure", Chapter: ChapterNetwork, Minutes: 15, Level: "core",
-		Title: Text{"Credit flow and debloating", "Credit 流控与缓冲去膨胀"},
+		Title: Text{"Credit flow and debloating", "Credit 流控与缓冲消胀"},
 		Summary: Text{
 			"A source that is ten times too fast for the map behind it. See where its records wait, and why a checkpoint waits with them.",
 			"source 比后面的 map 快十倍。看记录在哪里排队，以及为什么检查点也跟着排队。"},

@@ -12,11 +12,11 @@ const full = 0.9
 
 func backpressureEvidence() []EvidenceDef {
 	return []EvidenceDef{
-		{"source-pressed", Text{"The source is back-pressured nearly all the time", "source 几乎一直处于反压"}, judgePressed},
+		{"source-pressed", Text{"The source is back-pressured nearly all the time", "source 几乎一直处于背压"}, judgePressed},
 		{"map-busy", Text{"slow-map has no time left, and nothing holds it up", "slow-map 忙到极限，而且没有什么挡着它"}, judgeBusy},
 		{"pools-full", Text{"The buffer pools at both ends are full", "两端的缓冲池都是满的"}, judgePools},
 		{"barrier-waits", Text{"A checkpoint waits for its barriers, not for state", "检查点等的是 barrier，不是状态"}, judgeBarrier},
-		{"debloat-shortens", Text{"Debloating makes checkpoints less than half as long", "去膨胀让检查点耗时降到一半以下"}, judgeShorter},
+		{"debloat-shortens", Text{"Debloating makes checkpoints less than half as long", "消胀让检查点耗时降到一半以下"}, judgeShorter},
 		{"same-rate", Text{"Records per second stay within 5 %", "每秒记录数的变化在 5 % 以内"}, judgeSameRate},
 		{"more-buffers", Text{"The same bytes travel in more, smaller buffers", "同样的字节装在更多、更小的 buffer 里"}, judgeMoreBuffers},
 		{"size-fits", Text{"What is in flight can be consumed in about the target time", "在途数据大约在目标时间内就能消费完"}, judgeSizeFits},

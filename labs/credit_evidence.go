@@ -13,7 +13,7 @@ func creditEvidence() []EvidenceDef {
 		{"events-pass", Text{"A barrier passes without credit", "barrier 不需要 credit 也能通过"}, judgeEventsPass},
 		{"neighbour-free", Text{"The fast channel gets all it wants over the same connection", "同一连接上的快通道想发多少就能发多少"}, judgeNeighbourFree},
 		{"neighbour-stalls", Text{"Without credit the slow channel stalls its neighbour", "没有 credit 时，慢通道会拖住邻居"}, judgeNeighbourStalls},
-		{"backlog-announced", Text{"Without exclusive buffers the sender announces its backlog first", "没有独占 buffer 时，发送方先通报积压"}, judgeBacklogAnnounced},
+		{"backlog-announced", Text{"Without exclusive buffers the sender announces its backlog first", "没有独占 buffer 时，发送端先通告积压"}, judgeBacklogAnnounced},
 	}
 }
 

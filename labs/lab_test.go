@@ -5,6 +5,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -153,6 +155,9 @@ func TestLessonsNameReadingsThatExist(t *testing.T) {
 	for _, k := range registry() {
 		known[k.Name] = true
 	}
+	for _, name := range traceFields(t) {
+		known[name] = true
+	}
 	// Flink's own names, that Weir has no reading of.
 	for _, name := range strings.Fields("lastCheckpointFullSize numLateRecordsDropped sendToMailbox") {
 		known[name] = true
@@ -173,6 +178,26 @@ func TestLessonsNameReadingsThatExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// traceFields are the names of the fields that tracepoints carry, read from the engine's sources.
+func traceFields(t *testing.T) []string {
+	var names []string
+	field := regexp.MustCompile(`trace\.(?:Int|Str)\("(\w+)"`)
+	err := filepath.WalkDir("../engine", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range field.FindAllSubmatch(b, -1) {
+			names = append(names, string(m[1]))
+		}
+		return err
+	})
+	if err != nil || len(names) == 0 {
+		t.Fatal("no fields of tracepoints", err)
+	}
+	return names
 }
 
 // TestEverySentenceExists reads the sources for the keys that are said, and holds their figures against the catalogue.

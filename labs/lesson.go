@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -92,7 +93,7 @@ func parseLesson(src []byte) (*Lesson, error) {
 		case step == nil:
 			l.Intro = template.HTML(out.String())
 		default:
-			step.HTML = template.HTML(out.String())
+			step.HTML = template.HTML(dotted.ReplaceAllStringFunc(out.String(), breakable))
 			l.Steps = append(l.Steps, *step)
 		}
 		out.Reset()
@@ -153,6 +154,12 @@ func parseLesson(src []byte) (*Lesson, error) {
 	}
 	return l, nil
 }
+
+// dotted finds names such as those of Flink's options, which are wider than the column that lessons are read in.
+var dotted = regexp.MustCompile(`<code>[\w-]+(\.[\w-]+)+</code>`)
+
+// breakable lets a line break behind each dot of a name.
+func breakable(name string) string { return strings.ReplaceAll(name, ".", ".<wbr>") }
 
 // followLinks notes the knobs and claims that a block links to, and points the links at the page.
 func (s *LessonStep) followLinks(block ast.Node) {

@@ -6,7 +6,7 @@ func unalignedEvidence() []EvidenceDef {
 		{"unaligned-quick", Text{"Unaligned, it takes less than 150 ms under the same pressure", "非对齐时，同样的压力下不到 150 毫秒"}, judgeUnalignedQuick},
 		{"overtakes", Text{"Its barriers overtake buffers", "它的 barrier 会超过 buffer"}, judgeOvertakes},
 		{"persists", Text{"What was overtaken is part of the checkpoint", "被超过的数据成了检查点的一部分"}, judgePersists},
-		{"debloat-halves", Text{"Debloating makes that part less than half as large", "去膨胀让这部分缩小到一半以下"}, judgeDebloatHalves},
+		{"debloat-halves", Text{"Debloating makes that part less than half as large", "消胀让这部分缩小到一半以下"}, judgeDebloatHalves},
 		{"timeout-between", Text{"With an aligned timeout the checkpoint ends soon after the timeout", "设了对齐超时，检查点在超时之后很快结束"}, judgeTimeoutBetween},
 	}
 }

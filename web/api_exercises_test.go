@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"weir/exercises"
 	"weir/exercises/kit"
 )
 
@@ -62,6 +65,38 @@ func TestChecksSayWhatIsMissing(t *testing.T) {
 	w := post(t, s, "POST", "/api/v1/exercises/under-target/checks", `{"record":"AAAA"}`)
 	if status, problem, _ := lastLine(t, w.Body); status != string(kit.Failed) || !strings.Contains(problem, "run.weir") {
 		t.Errorf("a record that is none: %q %q", status, problem)
+	}
+}
+
+// Every exercise has its page in both languages, and stands in the list.
+func TestExercisePages(t *testing.T) {
+	s := newFakeServer(t)
+	if !s.assets.built() {
+		t.Fatal("the pages are not built: run make pages first")
+	}
+	for _, lang := range []string{"en", "zh"} {
+		list := post(t, s, "GET", "/exercises?lang="+lang, "").Body.String()
+		for _, e := range exercises.All() {
+			if !strings.Contains(list, `data-exercise="`+e.ID+`"`) || !strings.Contains(list, html.EscapeString(e.Title.In(lang))) {
+				t.Errorf("%s: the list lacks %s", lang, e.ID)
+			}
+			w := post(t, s, "GET", "/exercises/"+e.ID+"?lang="+lang, "")
+			page := w.Body.String()
+			if w.Code != http.StatusOK || !strings.HasSuffix(page, "</html>") || !strings.Contains(page, html.EscapeString(e.Title.In(lang))) {
+				t.Errorf("%s: the page of %s answers %d and ends with %.80q", lang, e.ID, w.Code, page[max(0, len(page)-80):])
+			}
+			if n := strings.Count(page, `<li class="check"`); n != len(e.Checks) {
+				t.Errorf("%s: the page of %s lists %d checks of %d", lang, e.ID, n, len(e.Checks))
+			}
+			if missing := regexp.MustCompile(`\[[a-z]+\.[a-z.]+\]`).FindString(page); missing != "" {
+				t.Errorf("%s: the page of %s has no text for %s", lang, e.ID, missing)
+			}
+			for i := range e.Checks {
+				if e.Checks[i].Hidden && strings.Contains(page, html.EscapeString(e.Checks[i].Name.In(lang))) {
+					t.Errorf("%s: the page of %s tells the hidden check %q", lang, e.ID, e.Checks[i].Name.In(lang))
+				}
+			}
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -22,14 +21,16 @@ var exerciseText = goldmark.New(goldmark.WithExtensions(extension.Table))
 
 func (s *Server) exerciseList(w http.ResponseWriter, r *http.Request) {
 	p := templates.Exercises{Base: s.base(r)}
+	chapter := labs.ChapterNetwork
 	for i, e := range exercises.All() {
+		// One whose lab is not there yet stands with those before it.
 		l, ok := labs.Get(e.Lab)
-		if !ok {
-			continue
+		if ok {
+			chapter = l.Chapter
 		}
-		at := slices.IndexFunc(p.Chapters, func(c templates.ExerciseChapter) bool { return c.ID == l.Chapter })
+		at := slices.IndexFunc(p.Chapters, func(c templates.ExerciseChapter) bool { return c.ID == chapter })
 		if at < 0 {
-			p.Chapters = append(p.Chapters, templates.ExerciseChapter{ID: l.Chapter})
+			p.Chapters = append(p.Chapters, templates.ExerciseChapter{ID: chapter})
 			at = len(p.Chapters) - 1
 		}
 		p.Chapters[at].Rows = append(p.Chapters[at].Rows, templates.ExerciseRow{Number: i + 1, Exercise: e, Lab: l})
@@ -62,13 +63,6 @@ func (s *Server) exercisePage(w http.ResponseWriter, r *http.Request) {
 		s.log.Error("exercise page", "exercise", e.ID, "error", err)
 		problemOf(err).write(w)
 		return
-	}
-	for _, sess := range s.sessions.listOf(callerOf(r.Context())) {
-		if e.Kind == kit.Live && sess.lab == e.Lab {
-			info := sess.info()
-			p.Runs = append(p.Runs, templates.Running{ID: info.ID, Lab: info.Lab, State: b.T("state." + info.State),
-				Clock: fmt.Sprintf("%02d:%02d", info.TimeMs/60000, info.TimeMs/1000%60), Over: sess.ended()})
-		}
 	}
 	s.page(w, r, http.StatusOK, templates.ExercisePage(p))
 }

@@ -61,7 +61,11 @@ func (s *Server) homePage(w http.ResponseWriter, r *http.Request, status int, re
 	if refused != "" {
 		b.Path = "/" // the language switch leads to a page that can be read
 	}
-	h := templates.Home{Base: b, Refused: refused}
+	h := templates.Home{Base: b, Refused: refused, Exercises: map[string][]string{}}
+	for _, e := range exercises.All() {
+		h.Exercises[e.Lab] = append(h.Exercises[e.Lab], e.ID)
+		h.AllExercises = append(h.AllExercises, e.ID)
+	}
 	h.Flagship, _ = labs.Get(flagship)
 	for _, l := range labs.All() {
 		i := slices.IndexFunc(h.Chapters, func(c templates.Chapter) bool { return c.ID == l.Chapter })

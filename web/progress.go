@@ -24,6 +24,7 @@ type Progress struct {
 	Version   int                         `json:"version"`
 	Labs      map[string]LabProgress      `json:"labs"`
 	Exercises map[string]ExerciseProgress `json:"exercises"`
+	_         struct{}                    `json:"-" additionalProperties:"true"`
 }
 
 // LabProgress is that of one lab.
@@ -34,6 +35,7 @@ type LabProgress struct {
 	Note   string         `json:"note,omitempty" maxLength:"2000"`
 	Quiz   map[string]int `json:"quiz,omitempty" doc:"The answers, by question from 0."`
 	AtMs   int64          `json:"atMs,omitempty" doc:"When it changed last; the newer one wins."`
+	_      struct{}       `json:"-" additionalProperties:"true"`
 }
 
 // LabChoice is what was predicted.
@@ -54,6 +56,7 @@ type ExerciseProgress struct {
 	Answer     map[string]any `json:"answer,omitempty" doc:"What was committed to first."`
 	AnsweredMs int64          `json:"answeredMs,omitempty"`
 	AtMs       int64          `json:"atMs,omitempty"`
+	_          struct{}       `json:"-" additionalProperties:"true"`
 }
 
 func emptyProgress() *Progress {
@@ -79,9 +82,12 @@ func (p *Progress) merge(other *Progress) {
 		}
 	}
 	for id, o := range other.Exercises {
-		if _, err := exercises.Find(id); err != nil {
+		e, err := exercises.Find(id)
+		if err != nil {
 			continue
 		}
+		o.MaxPoints = e.MaxPoints()
+		o.Points = min(max(o.Points, 0), o.MaxPoints) // an exercise may have had more before
 		mine, had := p.Exercises[id]
 		if !had {
 			p.Exercises[id] = o

@@ -17,7 +17,7 @@ import (
 
 var (
 	faultSeed  = flag.Uint64("faultseed", 0, "run TestRandomFaults with this seed alone")
-	faultSeeds = flag.Uint64("faultseeds", 60, "how many seeds TestRandomFaults runs")
+	faultSeeds = flag.Uint64("faultseeds", seedsOf(60, 16), "how many seeds TestRandomFaults runs")
 )
 
 // TestRandomFaults puts random faults on a random job at random times, the first of them behind a completed checkpoint:

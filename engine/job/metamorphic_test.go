@@ -20,8 +20,16 @@ import (
 
 var (
 	metamorphicSeed  = flag.Uint64("seed", 0, "run the metamorphic test with this seed alone")
-	metamorphicSeeds = flag.Uint64("seeds", 30, "how many seeds the metamorphic test runs with")
+	metamorphicSeeds = flag.Uint64("seeds", seedsOf(30, 8), "how many seeds the metamorphic test runs with")
 )
+
+// seedsOf is how many seeds a random test runs with by default.
+func seedsOf(plain, withRace uint64) uint64 {
+	if raced {
+		return withRace
+	}
+	return plain
+}
 
 // TestSameCountsUnderAnySettings runs one bounded job under random settings: state backend, incremental or not, mode of
 // checkpoints, transport, parallelism, exchange of a middle stage, debloating, buffer timeout, buffers. Meanwhile uploads

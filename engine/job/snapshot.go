@@ -176,6 +176,7 @@ const maxCounts = 1000
 
 func (a *attempt) totals(s *metric.Snapshot) {
 	var counts map[string]int64
+	all := true // false with too many keys to list
 	for _, r := range a.runners {
 		s.Totals.RecordsEmitted += r.Counters.RecordsEmitted.Load()
 		if a.graph.output(r.vertex.ID) == nil {
@@ -185,15 +186,13 @@ func (a *attempt) totals(s *metric.Snapshot) {
 		if !ok {
 			continue
 		}
-		if mine == nil {
-			return // too many keys to list
-		}
+		all = all && mine != nil
 		if counts == nil {
 			counts = map[string]int64{}
 		}
 		maps.Copy(counts, mine)
 	}
-	if len(counts) <= maxCounts {
+	if all && len(counts) <= maxCounts {
 		s.Totals.CountsByKey = counts
 	}
 }

@@ -17,14 +17,14 @@ var timeouts = []int{100, 1, 0, -1}
 // Exercise is this one.
 func Exercise() *kit.Exercise {
 	perSecond := func(name, en, zh string) kit.Field {
-		return kit.Field{Name: name, Unit: "buffers/s", Label: labs.Text{En: en, Zh: zh}}
+		return kit.Field{Name: name, Unit: labs.Text{En: "buffers/s", Zh: "个 buffer/秒"}, Label: labs.Text{En: en, Zh: zh}}
 	}
 	q := &kit.Question{Lab: "buffer-timeout", Fields: []kit.Field{
 		perSecond("at100", "Buffers per second that the two consumers receive together, at 100 ms", "100 毫秒时，两个消费者每秒合计收到的 buffer 数"),
 		perSecond("at1", "The same at 1 ms", "1 毫秒时"),
 		perSecond("at0", "The same at 0: a flush after each record", "0：每条记录后刷出"),
 		perSecond("onlyFull", "The same at -1: only full buffers", "-1：只发写满的 buffer"),
-		{Name: "wait", Unit: "ms", Label: labs.Text{En: "How long half of the records wait at most, at 100 ms", Zh: "100 毫秒时，一半的记录最多等多久"}},
+		{Name: "wait", Unit: labs.Text{En: "ms", Zh: "毫秒"}, Label: labs.Text{En: "How long half of the records wait at most, at 100 ms", Zh: "100 毫秒时，一半的记录最多等多久"}},
 		{Name: "records", Label: labs.Text{En: "Records per second, from 100 ms to 1 ms", Zh: "从 100 毫秒变为 1 毫秒，每秒记录数"}, Choices: []kit.Choice{
 			{Value: "more", Label: labs.Text{En: "rise: they get there sooner", Zh: "上升：到得更早"}},
 			{Value: "same", Label: labs.Text{En: "stay as they are", Zh: "不变"}},

@@ -41,9 +41,9 @@ func checks(q *kit.Question) []kit.Def {
 		d.Number(kit.Def{ID: "aligned", Points: 2, Name: labs.Text{En: "Aligned", Zh: "对齐"}}, "alignedMs", "ms", 0.3, duration(aligned),
 			labs.Text{En: "The barrier waits until slow-map has worked through all that is queued before it: about 1.3 MB, at some 530 KB a second.",
 				Zh: "barrier 要等 slow-map 处理完排在它前面的一切：约 1.3 MB，每秒约 530 KB。"}),
-		d.Number(kit.Def{ID: "debloat", Points: 2, Name: labs.Text{En: "Aligned, debloated", Zh: "对齐，有去膨胀"}}, "debloatMs", "ms", 0.3, duration(alignedDebloat),
+		d.Number(kit.Def{ID: "debloat", Points: 2, Name: labs.Text{En: "Aligned, debloated", Zh: "对齐，有消胀"}}, "debloatMs", "ms", 0.3, duration(alignedDebloat),
 			labs.Text{En: "Debloating keeps as much in flight as the consumer works through in its target time: a second. That is how long the barrier waits.",
-				Zh: "去膨胀让在途数据保持在消费者目标时间内能处理的量：一秒。barrier 等的就是这一秒。"}),
+				Zh: "消胀让在途数据保持在消费者目标时间内能处理的量：一秒。barrier 等的就是这一秒。"}),
 		d.Choose(kit.Def{ID: "unaligned", Points: 2, Name: labs.Text{En: "Unaligned", Zh: "非对齐"}}, "unaligned",
 			func(r []*labs.Record) (string, labs.Text) {
 				a, u := duration(aligned)(r), duration(unaligned)(r)
@@ -60,7 +60,7 @@ func checks(q *kit.Question) []kit.Def {
 				Zh: "barrier 超过所有排队的数据。被超过的由别的线程写出，每个子任务半兆字节对磁盘不算什么。"}),
 		d.Number(kit.Def{ID: "stored", Points: 2, Name: labs.Text{En: "Data in flight that is stored", Zh: "保存的在途数据"}}, "storedKB", "KB", 0.35, stored(unaligned),
 			labs.Text{En: "All that an aligned barrier would have waited for: some 40 buffers of 32 KiB, about 1.3 MB.", Zh: "正是对齐的 barrier 要等的那些：约 40 个 32 KiB 的 buffer，约 1.3 MB。"}),
-		d.Number(kit.Def{ID: "storedDebloat", Points: 2, Name: labs.Text{En: "The same, debloated", Zh: "有去膨胀时"}}, "storedDebloatKB", "KB", 0.4, stored(unalignedDebloat),
+		d.Number(kit.Def{ID: "storedDebloat", Points: 2, Name: labs.Text{En: "The same, debloated", Zh: "有消胀时"}}, "storedDebloatKB", "KB", 0.4, stored(unalignedDebloat),
 			labs.Text{En: "A second's worth of data is in flight instead of two and a half: the number of buffers stays, each holds less.", Zh: "在途的是一秒的数据，而不是两秒半：buffer 个数不变，每个装得少。"}),
 		d.Choose(kit.Def{ID: "alignedStores", Points: 1, Name: labs.Text{En: "Data in flight, aligned", Zh: "对齐时的在途数据"}}, "alignedStores",
 			func(r []*labs.Record) (string, labs.Text) {

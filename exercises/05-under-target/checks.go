@@ -16,7 +16,7 @@ func checks() []kit.Def {
 	return []kit.Def{
 		kit.Fair("backpressure", knobs, nil),
 		kit.Judge(kit.Def{ID: "five", Points: 4, Name: labs.Text{En: "Five checkpoints in a row under 1.2 s", Zh: "连续五次检查点低于 1.2 秒"}}, judgeFive),
-		kit.Judge(kit.Def{ID: "pressed", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "The source stays back-pressured", Zh: "source 一直处于反压"}}, judgePressed),
+		kit.Judge(kit.Def{ID: "pressed", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "The source stays back-pressured", Zh: "source 一直处于背压"}}, judgePressed),
 		kit.Judge(kit.Def{ID: "pace", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "Records per second stay within 5 %", Zh: "每秒记录数变化在 5 % 以内"}}, judgePace),
 	}
 }
@@ -95,7 +95,7 @@ func judgeFive(r *labs.Record) *kit.Finding {
 		Expected: kit.Textf("%d checkpoints in a row under %d ms, all triggered 20 s or more after the job's last start.", "连续 %d 次检查点低于 %d 毫秒，且都在作业最近一次启动 20 秒之后触发。", inARow, limitMs),
 		Seen:     kit.Textf("At most %[1]d in a row. Checkpoints by their time: %[2]s.", "最多连续 %[1]d 次。各检查点按时间：%[2]s。", longest, list),
 		Where:    labs.Text{En: "The checkpoints panel: the phases of the newest one.", Zh: "检查点面板：最新一次的各个阶段。"},
-		Try:      labs.Text{En: "If they wait for barriers, shorten what the barriers wait behind: debloating.", Zh: "如果时间花在等 barrier 上，就缩短 barrier 前面的队列：去膨胀。"},
+		Try:      labs.Text{En: "If they wait for barriers, shorten what the barriers wait behind: debloating.", Zh: "如果时间花在等 barrier 上，就缩短 barrier 前面的队列：消胀。"},
 	}
 	if longest > 0 {
 		f.Try = labs.Text{En: "It works: leave the knobs alone and let the job run on until five are done. A checkpoint comes every 5 s.", Zh: "方法对了：别再动旋钮，让作业跑到五次完成。检查点每 5 秒一次。"}
@@ -114,10 +114,10 @@ func judgePressed(r *labs.Record) *kit.Finding {
 		}
 	}
 	return &kit.Finding{
-		Expected: kit.Textf("Every subtask of the source back-pressured for at least %d ms/s during all five.", "五次检查点期间，source 的每个子任务每秒反压至少 %d 毫秒。", pressedMs),
+		Expected: kit.Textf("Every subtask of the source back-pressured for at least %d ms/s during all five.", "五次检查点期间，source 的每个子任务每秒背压至少 %d 毫秒。", pressedMs),
 		Seen:     kit.Textf("Once only %.0f ms/s.", "有一次只有每秒 %.0f 毫秒。", worst),
 		Where:    labs.Text{En: "The source in the pipeline panel.", Zh: "流水线面板里的 source。"},
-		Try:      labs.Text{En: "The pressure is what makes it hard: leave it on.", Zh: "难就难在反压之下：别把它去掉。"},
+		Try:      labs.Text{En: "The pressure is what makes it hard: leave it on.", Zh: "难就难在背压之下：别把它去掉。"},
 	}
 }
 

@@ -34,11 +34,11 @@ var checks = []kit.Def{
 			whereTake, "Add up what Freed was told since the last Take. Not one buffer may be missing: nobody would ever tell of it.", "把上次 Take 之后 Freed 得到的数加起来。一个 buffer 都不能少：以后不会再有人通知它。")},
 	{ID: "again", Points: 1, Name: labs.Text{En: "After the message it begins at 0", Zh: "消息写出之后重新从 0 开始"},
 		Run: script("Freed(3) = true\nTake() = 3\nFreed(1) = true\nFreed(1) = false\nTake() = 2\nFreed(2) = true\nTake() = 2\n",
-			whereTake, "What the sender was told is not unannounced any more.", "已经告诉发送端的就不再是未通知的。")},
+			whereTake, "What the sender was told is not unannounced any more.", "已经告诉发送端的就不再是未通告的。")},
 	{ID: "empty", Points: 1, Hidden: true, Name: labs.Text{En: "Nothing new, nothing to announce", Zh: "没有新增就没有通知"},
 		Run: script("Freed(0) = false\nFreed(2) = true\nFreed(0) = false\nTake() = 2\nFreed(0) = false\nTake() = 0\n",
 			whereFreed, "Freed(0) comes when a floating buffer was refused. A message would carry nothing.", "没拿到浮动 buffer 时会有 Freed(0)；这时的消息什么也带不了。")},
-	{ID: "random", Points: 3, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own channel", Zh: "随机历史，与 Weir 自己的 channel 比较"}},
+	{ID: "random", Points: 3, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own channel", Zh: "随机历史，与 Weir 自己的通道比较"}},
 	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job: every record arrives, no message is empty", Zh: "运行中的作业：记录全部到达，没有空消息"}},
 }
 
@@ -111,7 +111,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	if err != nil {
 		return history.Broken(err)
 	}
-	f := r.Finding(labs.Text{En: "credit and free buffers of the channels above; the lab credit shows them moving", Zh: "上面各 channel 的 credit 与空闲 buffer；credit 实验里能看到它们的变化"},
+	f := r.Finding(labs.Text{En: "credit and free buffers of the channels above; the lab credit shows them moving", Zh: "上面各通道的 credit 与空闲 buffer；credit 实验里能看到它们的变化"},
 		labs.Text{En: "A channel with free buffers and a sender without credit, and no message in the line: which call should have put one there?", Zh: "接收端有空闲 buffer、发送端没有 credit、队列里又没有消息：本该由哪次调用放进一条？"})
 	if f != nil {
 		return f

@@ -227,7 +227,7 @@ func random(ctx context.Context, w *kit.Work, seed uint64) *kit.Finding {
 			return newReceiverSide(exclusive, floating, newReceiver(w.Core, exclusive))
 		},
 		calls.Where{Where: labs.Text{En: fmt.Sprintf("your receiver with %d exclusive buffers, in a gate with %d floating ones", exclusive, floating), Zh: fmt.Sprintf("你的 receiver：%d 个独占 buffer，所在 gate 有 %d 个浮动 buffer", exclusive, floating)},
-			Try: labs.Text{En: "Recycle and Arrive are the task's and the connection's; behind each of them the gate asks WantsFloating and Credit. Keep the four numbers beside each step.", Zh: "Recycle 来自 task，Arrive 来自连接；每一步之后 gate 会问 WantsFloating 与 Credit。每步旁边记下那四个数。"}})
+			Try: labs.Text{En: "Recycle and Arrive are the task's and the connection's; behind each of them the gate asks WantsFloating and Credit. Keep the four numbers beside each step.", Zh: "Recycle 来自任务，Arrive 来自连接；每一步之后 gate 会问 WantsFloating 与 Credit。每步旁边记下那四个数。"}})
 }
 
 func randomSender(ctx context.Context, w *kit.Work, rnd *rand.Rand) *kit.Finding {
@@ -326,6 +326,6 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	if err != nil {
 		return history.Broken(err)
 	}
-	return r.Finding(labs.Text{En: "the numbers of both ends of the channels above; the lab credit shows them moving", Zh: "上面各 channel 两端的数字；credit 实验里能看到它们的变化"},
+	return r.Finding(labs.Text{En: "the numbers of both ends of the channels above; the lab credit shows them moving", Zh: "上面各通道两端的数字；credit 实验里能看到它们的变化"},
 		labs.Text{En: "Free buffers at the receiver that the sender has no credit for were never told. More credit than free buffers was told twice.", Zh: "接收端空闲而发送端没有对应的 credit：漏通知；credit 多于空闲 buffer：重复通知。"})
 }

@@ -35,8 +35,8 @@ var checks = []kit.Def{
 	{ID: "priority", Points: 2, Run: script(priorityScript, "Add and Poll of a Priority event; in Flink, PrioritizedDeque", "Priority 事件的 Add 与 Poll；对应 Flink 的 PrioritizedDeque",
 		"A priority event goes behind the other priority events, before all else, and passes a blocked queue.", "优先事件排在其他优先事件之后、其余一切之前，并能穿过被阻塞的队列。"),
 		Name: labs.Text{En: "A priority event goes ahead", Zh: "优先事件走在前面"}},
-	{ID: "random", Points: 4, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own subpartition", Zh: "随机历史，与 Weir 自己的 subpartition 比较"}},
-	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job with checkpoints: every record arrives once", Zh: "带 checkpoint 的运行中作业：每条记录到达一次"}},
+	{ID: "random", Points: 4, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own subpartition", Zh: "随机历史，与 Weir 自己的子分区比较"}},
+	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job with checkpoints: every record arrives once", Zh: "带检查点的运行中作业：每条记录到达一次"}},
 }
 
 const flushScript = `
@@ -248,7 +248,7 @@ func random(ctx context.Context, w *kit.Work, seed uint64) *kit.Finding {
 		return nil
 	}
 	f := history.Check(ctx, w, randomSteps(seed), play,
-		labs.Text{En: "your subpartition; Write(n) is n bytes more in the newest data buffer, which Finish or the next Add finishes", Zh: "你的 subpartition；Write(n) 是给最新的数据 buffer 再写 n 字节，Finish 或下一次 Add 会把它写完"},
+		labs.Text{En: "your subpartition; Write(n) is n bytes more in the newest data buffer, which Finish or the next Add finishes", Zh: "你的子分区；Write(n) 是给最新的数据 buffer 再写 n 字节，Finish 或下一次 Add 会把它写完"},
 		labs.Text{En: "Draw the queue after each step, with what is written and what is read of each buffer.", Zh: "每步之后画出队列，标上每个 buffer 写了多少、读了多少。"})
 	if broken != nil {
 		return history.Broken(broken)
@@ -308,12 +308,12 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	if err != nil {
 		return history.Broken(err)
 	}
-	at := labs.Text{En: "the queues of the producers above; the labs record-path and buffer-timeout show them", Zh: "上面各生产者的队列；record-path 与 buffer-timeout 实验里能看到"}
+	at := labs.Text{En: "the queues of the producers above; the lab buffer-timeout shows them", Zh: "上面各生产者的队列；buffer-timeout 实验里能看到"}
 	if f := r.Finding(at, labs.Text{En: "Something may be read, and nobody told the reader; or what it read was not what stood there.", Zh: "有东西可读却没人告诉读方；或者读到的不是队列里的东西。"}); f != nil {
 		return f
 	}
 	if r.Completed == 0 && r.Failed > 0 {
-		return &kit.Finding{Expected: labs.Text{En: "checkpoints complete: their barriers get through", Zh: "checkpoint 能完成：barrier 能通过"},
+		return &kit.Finding{Expected: labs.Text{En: "checkpoints complete: their barriers get through", Zh: "检查点能完成：barrier 能通过"},
 			Seen:  labs.Text{En: fmt.Sprintf("none did, %d failed", r.Failed), Zh: fmt.Sprintf("没有完成的，失败 %d 个", r.Failed)},
 			Where: at, Try: labs.Text{En: "A barrier is handed out like any event, and Resume goes on behind it.", Zh: "barrier 与其他事件一样交出，Resume 之后继续。"}}
 	}

@@ -22,16 +22,16 @@ var scripts = []string{"ahead", "limit", "overdraft", "resize", "global"}
 var checks = []kit.Def{
 	{ID: "ahead", Points: 2, Run: script(aheadScript, "Start and Request; in Flink, LocalBufferPool.requestMemorySegment and checkAndUpdateAvailability", "Start 与 Request；对应 Flink 的 LocalBufferPool.requestMemorySegment 与 checkAndUpdateAvailability",
 		"After each call that may have taken the last ready segment, fetch one more, as long as the size allows.", "凡是可能拿走最后一个就绪 segment 的调用之后，只要大小允许就再取一个。"),
-		Name: labs.Text{En: "One segment is fetched ahead", Zh: "总是提前取一个 segment"}},
+		Name: labs.Text{En: "One segment is fetched ahead", Zh: "总是提前取一个内存段"}},
 	{ID: "limit", Points: 3, Run: script(limitScript, "State, and what is counted for each subpartition; in Flink, LocalBufferPool.shouldBeAvailable", "State 以及各 subpartition 的计数；对应 Flink 的 LocalBufferPool.shouldBeAvailable",
 		"One subpartition at its maximum is enough to be unavailable, but nobody is refused for it: the record that is being written must end.", "只要有一个 subpartition 到达上限就不可用；但不因此拒绝任何人：正在写的那条记录总要写完。"),
-		Name: labs.Text{En: "A subpartition at its maximum", Zh: "到达上限的 subpartition"}},
+		Name: labs.Text{En: "A subpartition at its maximum", Zh: "到达上限的子分区"}},
 	{ID: "overdraft", Points: 3, Run: script(overdraftScript, "Request and Recycle; in Flink, LocalBufferPool.requestOverdraftMemorySegmentFromGlobal and recycle", "Request 与 Recycle；对应 Flink 的 LocalBufferPool.requestOverdraftMemorySegmentFromGlobal 与 recycle",
 		"Overdraft is requested − size, at most the limit. It never counts as available, and what comes back goes to the global pool until requested is the size again.", "透支是 requested − size，不超过上限。它绝不算可用；归还的先还给全局池，直到 requested 回到 size。"),
 		Name: labs.Text{En: "Overdraft: for a record that needs more, not for the next one", Zh: "透支：给写到一半的记录，不给下一条"}},
 	{ID: "resize", Points: 2, Run: script(resizeScript, "SetSize; in Flink, LocalBufferPool.setNumBuffers", "SetSize；对应 Flink 的 LocalBufferPool.setNumBuffers",
 		"Shrinking gives ready segments back at once and turns those that are out into overdraft; growing turns overdraft into ordinary ones before it fetches any.", "缩小时立即归还就绪的，在外的变成透支；放大时先把透支变回普通的，之后才去取新的。"),
-		Name: labs.Text{En: "The size changes while segments are out", Zh: "segment 在外时改变大小"}},
+		Name: labs.Text{En: "The size changes while segments are out", Zh: "内存段在外时改变大小"}},
 	{ID: "global", Points: 1, Hidden: true, Run: script(globalScript, "GlobalAvailable; in Flink, LocalBufferPool.onGlobalPoolAvailable", "GlobalAvailable；对应 Flink 的 LocalBufferPool.onGlobalPoolAvailable",
 		"A pool with nothing ready waits for this call. Nobody else will ask for it: the task waits to see the pool available.", "没有就绪 segment 的池在等这个调用。没有别人会替它去要：task 正等着池变为可用。"),
 		Name: labs.Text{En: "The global pool was empty, and is not any more", Zh: "全局池空过，现在又有了"}},
@@ -341,7 +341,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 		return &kit.Finding{
 			Expected: labs.Text{En: fmt.Sprintf("records that need one segment find it ready: nothing beyond the size of %d", far.inSize), Zh: fmt.Sprintf("只需一个 segment 的记录总能拿到就绪的：不会超出大小 %d", far.inSize)},
 			Seen:     labs.Text{En: fmt.Sprintf("%d beyond it", far.beyond), Zh: fmt.Sprintf("超出了 %d 个", far.beyond)}, Where: at,
-			Try: labs.Text{En: "The producer began a record though nothing was ready: what did Available say, and why?", Zh: "没有就绪的 segment，生产者却开始了一条记录：Available 当时说了什么，为什么？"}}
+			Try: labs.Text{En: "The producer began a record though nothing was ready: what did Available say, and why?", Zh: "没有就绪的内存段，生产者却开始了一条记录：Available 当时说了什么，为什么？"}}
 	}
 	return nil
 }

@@ -120,8 +120,8 @@ func (o *observed) finding() *kit.Finding {
 	defer o.mu.Unlock()
 	if d := o.first; d != nil {
 		return d.Finding(
-			labs.Text{En: "The buffer size of each gate on the page of the lab backpressure, with debloat on: debloatedBufferSize and estimatedTimeToConsumeBuffersMs", Zh: "backpressure 实验页面上打开 debloat 后每个输入门的缓冲区大小：debloatedBufferSize 与 estimatedTimeToConsumeBuffersMs"},
-			labs.Text{En: "In a job throughput and buffers in use change from period to period. If the scripts pass, look for what is left over from an earlier call, or from another gate.", Zh: "在作业里，吞吐和在用缓冲区每个周期都在变。如果脚本都通过了，找找上一次调用或另一个输入门遗留下来的东西。"})
+			labs.Text{En: "The buffer size of each gate on the page of the lab backpressure, with debloat on: debloatedBufferSize and estimatedTimeToConsumeBuffersMs", Zh: "backpressure 实验页面上打开 debloat 后每个 gate 的 buffer 大小：debloatedBufferSize 与 estimatedTimeToConsumeBuffersMs"},
+			labs.Text{En: "In a job throughput and buffers in use change from period to period. If the scripts pass, look for what is left over from an earlier call, or from another gate.", Zh: "在作业里，吞吐和在用 buffer 每个周期都在变。如果脚本都通过了，找找上一次调用或另一个 gate 遗留下来的东西。"})
 	}
 	for _, g := range o.gates {
 		if len(g.sizes) == 0 {

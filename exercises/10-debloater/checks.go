@@ -24,15 +24,15 @@ func checks() []kit.Def {
 			labs.Text{En: "Compare with the size last announced, not with the last average, and take the distance: a change downwards counts as much as one upwards.", Zh: "与上次通告的大小比较，而不是与上一个平均值比较；并且取距离：向下的变化与向上的同样算数。"}),
 		ruled("limits", 1, labs.Text{En: "The limits hold, and reaching one is always news", Zh: "限制始终有效，到达限制总要通告"}, limitsScript,
 			labs.Text{En: "Hold the average between Min and Max. A size at a limit is announced whatever the threshold says, once.", Zh: "让平均值保持在 Min 与 Max 之间。到达限制的大小不管阈值如何都要通告一次。"}),
-		ruled("idle", 1, labs.Text{En: "No buffer in use, no throughput", Zh: "没有在用缓冲区，没有吞吐"}, idleScript,
-			labs.Text{En: "No buffer in use counts as one, a negative throughput as 0, and the estimate divides by 1 at least.", Zh: "没有在用缓冲区按一个计，负的吞吐按 0 计，估计值的除数至少为 1。"}),
+		ruled("idle", 1, labs.Text{En: "No buffer in use, no throughput", Zh: "没有在用 buffer，没有吞吐"}, idleScript,
+			labs.Text{En: "No buffer in use counts as one, a negative throughput as 0, and the estimate divides by 1 at least.", Zh: "没有在用 buffer 按一个计，负的吞吐按 0 计，估计值的除数至少为 1。"}),
 		{
 			ID: "estimate", Points: 1, Name: labs.Text{En: "The time to consume what is in flight", Zh: "处理完在途数据的时间"}, Needs: []string{"average"},
 			Run: func(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 				s := estimateScript
 				return history.Check(ctx, w, s.steps, s.play(w.Core, true), whereRule, labs.Text{
 					En: "The averaged size times the buffers in use, in ms at this throughput: the average counts even when it was not announced.",
-					Zh: "平均后的大小乘以在用缓冲区数，按此吞吐换算成毫秒：即使没有通告，也用平均后的大小。",
+					Zh: "平均后的大小乘以在用 buffer 数，按此吞吐换算成毫秒：即使没有通告，也用平均后的大小。",
 				})
 			},
 		},
@@ -41,11 +41,11 @@ func checks() []kit.Def {
 			Run: goldenCases,
 		},
 		{
-			ID: "histories", Points: 2, Name: labs.Text{En: "Random histories, as the engine's debloater", Zh: "随机历史，与引擎的去膨胀器一致"}, Needs: []string{"average", "threshold"},
+			ID: "histories", Points: 2, Name: labs.Text{En: "Random histories, as the engine's debloater", Zh: "随机历史，与引擎的消胀器一致"}, Needs: []string{"average", "threshold"},
 			Seeds: 8, Run: randomHistories,
 		},
 		{
-			ID: "gates", Points: 1, Hidden: true, Name: labs.Text{En: "Two gates know nothing of each other", Zh: "两个输入门互不影响"}, Needs: []string{"average"},
+			ID: "gates", Points: 1, Hidden: true, Name: labs.Text{En: "Two gates know nothing of each other", Zh: "两个 gate 互不影响"}, Needs: []string{"average"},
 			Run: twoGates,
 		},
 		{
@@ -195,7 +195,7 @@ func twoGates(_ context.Context, w *kit.Work, _ uint64) *kit.Finding {
 			d.Call = fmt.Sprintf("gate %d, period %d: %s", n, i+1, d.Call)
 			return d.Finding(
 				labs.Text{En: "The variables of core.go that stand outside of the struct", Zh: "core.go 里放在结构体之外的变量"},
-				labs.Text{En: "Each New makes a debloater of its own: keep all that it remembers in its struct.", Zh: "每次 New 都产生独立的去膨胀器：它要记住的一切都放进结构体。"})
+				labs.Text{En: "Each New makes a debloater of its own: keep all that it remembers in its struct.", Zh: "每次 New 都产生独立的消胀器：它要记住的一切都放进结构体。"})
 		}
 	}
 	return nil

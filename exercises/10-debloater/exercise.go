@@ -15,10 +15,10 @@ var files embed.FS
 func Exercise() *kit.Exercise {
 	return &kit.Exercise{
 		ID: "debloater", Kind: kit.Code, Lab: "backpressure", Minutes: 30, Level: "deep",
-		Title: labs.Text{En: "The buffer debloater", Zh: "缓冲去膨胀器"},
+		Title: labs.Text{En: "The buffer debloater", Zh: "缓冲消胀器"},
 		Summary: labs.Text{
 			En: "Write what decides how large a buffer may be, so that the data in flight takes a second to work off, not ten.",
-			Zh: "写出决定缓冲区大小的部件，让在途数据一秒就能处理完，而不是十秒。",
+			Zh: "写出决定 buffer 大小的部件，让在途数据一秒就能处理完，而不是十秒。",
 		},
 		Hints: [3]labs.Text{
 			{

@@ -96,7 +96,7 @@ func oneJob(ctx context.Context, p proxy, t serde.KeyType, keys []serde.Key, mos
 		sent[owners[i]]++
 	}
 	if a, b := fmt.Sprint(received), fmt.Sprint(sent); a != b {
-		return jobFinding(labs.Text{En: "records per subtask " + a, Zh: "各 subtask 的记录数 " + a}, labs.Text{En: "records per subtask " + b, Zh: "各 subtask 的记录数 " + b})
+		return jobFinding(labs.Text{En: "records per subtask " + a, Zh: "各子任务的记录数 " + a}, labs.Text{En: "records per subtask " + b, Zh: "各子任务的记录数 " + b})
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func oneJob(ctx context.Context, p proxy, t serde.KeyType, keys []serde.Key, mos
 func jobFinding(expected, seen labs.Text) *kit.Finding {
 	return &kit.Finding{Expected: expected, Seen: seen,
 		Where: labs.Text{En: "The job's record writer (KeyGroupStreamPartitioner in Flink) and its keyed state; the lab key-groups shows the same on a ruler", Zh: "作业的 record writer（Flink 的 KeyGroupStreamPartitioner）与 keyed state；key-groups 实验用标尺展示同样的内容"},
-		Try:   labs.Text{En: "Follow the named key through all four functions. Groups go to subtasks in runs, not in turn.", Zh: "让这个 key 依次走过四个函数。key group 是成段交给 subtask 的，不是轮流发。"}}
+		Try:   labs.Text{En: "Follow the named key through all four functions. Groups go to subtasks in runs, not in turn.", Zh: "让这个键依次走过四个函数。键组是成段交给子任务的，不是轮流发。"}}
 }
 
 func (p proxy) hash(t serde.KeyType, keys []serde.Key) []int64 {

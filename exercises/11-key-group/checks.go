@@ -15,10 +15,10 @@ import (
 )
 
 var checks = []kit.Def{
-	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys of the lesson, step by step", Zh: "课程里的几个 key，逐步核对"}},
-	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: 300 hash codes and 215 keys", Zh: "真实 Flink 的答案：300 个哈希码与 215 个 key"}},
-	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random keys against Weir's own code", Zh: "随机 key，与 Weir 自己的实现比较"}},
-	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job counts the keys of each subtask", Zh: "运行中的作业统计每个 subtask 的 key"}},
+	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys of the lesson, step by step", Zh: "课程里的几个键，逐步核对"}},
+	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: 300 hash codes and 215 keys", Zh: "真实 Flink 的答案：300 个哈希码与 215 个键"}},
+	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random keys against Weir's own code", Zh: "随机键，与 Weir 自己的实现比较"}},
+	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job counts the keys of each subtask", Zh: "运行中的作业统计每个子任务的键"}},
 }
 
 // asked is one question to a learner's core, with the right answer.
@@ -42,7 +42,7 @@ var (
 	hintGroup = &hint{labs.Text{En: "KeyGroup; in Flink, KeyGroupRangeAssignment.computeKeyGroupForKeyHash", Zh: "KeyGroup；对应 KeyGroupRangeAssignment.computeKeyGroupForKeyHash"},
 		labs.Text{En: "Mix the hash code first, then take the remainder. The parallelism has no part in it.", Zh: "先混合哈希码，再取余数；这里没有并行度的事。"}}
 	hintSubtask = &hint{labs.Text{En: "Subtask; in Flink, KeyGroupRangeAssignment.computeOperatorIndexForKeyGroup", Zh: "Subtask；对应 KeyGroupRangeAssignment.computeOperatorIndexForKeyGroup"},
-		labs.Text{En: "List the owners of all 128 groups for 3 subtasks: each subtask must have one run, [0,43), [43,86), [86,128).", Zh: "列出 128 个 key group 在 3 个 subtask 上的归属：每个 subtask 应是一段：[0,43)、[43,86)、[86,128)。"}}
+		labs.Text{En: "List the owners of all 128 groups for 3 subtasks: each subtask must have one run, [0,43), [43,86), [86,128).", Zh: "列出 128 个键组在 3 个子任务上的归属：每个子任务应是一段：[0,43)、[43,86)、[86,128)。"}}
 )
 
 func longHash(v int64) asked {

@@ -15,8 +15,8 @@ var files embed.FS
 func Exercise() *kit.Exercise {
 	return &kit.Exercise{
 		ID: "key-group", Kind: kit.Code, Lab: "key-groups", Minutes: 25, Level: "core",
-		Title:   labs.Text{En: "From a key to its subtask", Zh: "从 key 到 subtask"},
-		Summary: labs.Text{En: "Write the hash codes, the mixing, and the assignment by which a record finds its subtask.", Zh: "写出哈希码、混合与分配：一条记录由此找到自己的 subtask。"},
+		Title:   labs.Text{En: "From a key to its subtask", Zh: "从键到子任务"},
+		Summary: labs.Text{En: "Write the hash codes, the mixing, and the assignment by which a record finds its subtask.", Zh: "写出哈希码、混合与分配：一条记录由此找到自己的子任务。"},
 		Hints: [3]labs.Text{
 			{En: "Work from the left: get HashLong and HashString right first, each against the values in the task. Every later function builds on them.", Zh: "从左到右做：先让 HashLong、HashString 与任务里的值一致，后面的函数都以它们为基础。"},
 			{En: "Java's >>> is Go's >> on an unsigned number. utf16.Encode([]rune(s)) gives the code units of a string. In Murmur keep a uint32 to the end.", Zh: "Java 的 >>> 就是 Go 里对无符号数的 >>。utf16.Encode([]rune(s)) 给出字符串的编码单元。Murmur 全程用 uint32。"},

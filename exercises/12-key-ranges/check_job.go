@@ -78,7 +78,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 }
 
 func failed(steps []int, err error) *kit.Finding {
-	f := finding(steps, labs.Text{En: "the job runs, and every key finds its state", Zh: "作业正常运行，每个 key 都找到自己的状态"}, labs.Text{En: err.Error(), Zh: err.Error()})
+	f := finding(steps, labs.Text{En: "the job runs, and every key finds its state", Zh: "作业正常运行，每个键都找到自己的状态"}, labs.Text{En: err.Error(), Zh: err.Error()})
 	f.NotJudged = history.IsStalled(err)
 	return f
 }
@@ -88,6 +88,6 @@ func finding(steps []int, expected, seen labs.Text) *kit.Finding {
 	seen.En += ", with parallelism " + at
 	seen.Zh += "；并行度依次为 " + at
 	return &kit.Finding{Expected: expected, Seen: seen,
-		Where: labs.Text{En: "The job's task count: its writers ask Owner, its state asks Range, and a restored key group must lie in the range of its subtask", Zh: "作业的 count 任务：writer 问 Owner，状态问 Range；恢复的 key group 必须落在该 subtask 的区间里"},
-		Try:   labs.Text{En: "Let a loop compare Owner(g) with the subtask whose Range holds g, for all groups and each parallelism from 1 to 16.", Zh: "用循环把 Owner(g) 与 Range 包含 g 的 subtask 对比：所有组，并行度 1 到 16。"}}
+		Where: labs.Text{En: "The job's task count: its writers ask Owner, its state asks Range, and a restored key group must lie in the range of its subtask", Zh: "作业的 count 任务：writer 问 Owner，状态问 Range；恢复的键组必须落在该子任务的区间里"},
+		Try:   labs.Text{En: "Let a loop compare Owner(g) with the subtask whose Range holds g, for all groups and each parallelism from 1 to 16.", Zh: "用循环把 Owner(g) 与 Range 包含 g 的子任务对比：所有组，并行度 1 到 16。"}}
 }

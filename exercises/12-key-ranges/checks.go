@@ -16,7 +16,7 @@ import (
 )
 
 var checks = []kit.Def{
-	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "128 key groups on 2 and 3 subtasks, and what moves", Zh: "128 个 key group 在 2 个与 3 个 subtask 上，以及移动的部分"}},
+	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "128 key groups on 2 and 3 subtasks, and what moves", Zh: "128 个键组在 2 个与 3 个子任务上，以及移动的部分"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: ranges and owners", Zh: "真实 Flink 的答案：区间与归属"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random sizes against Weir's own code", Zh: "随机规模，与 Weir 自己的实现比较"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A job that runs on your ranges, rescaled 2 → 3 → 5 → 2", Zh: "用你的区间运行的作业，扩缩容 2 → 3 → 5 → 2"}},
@@ -24,9 +24,9 @@ var checks = []kit.Def{
 
 var (
 	whereRange = labs.Text{En: "Range; in Flink, KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex", Zh: "Range；对应 KeyGroupRangeAssignment.computeKeyGroupRangeForOperatorIndex"}
-	tryRange   = labs.Text{En: "Write the ranges of 128 groups on 5 subtasks side by side: each must begin where the one before ends, and the last must end at 128. Which way do you round?", Zh: "把 128 个组在 5 个 subtask 上的区间并排写出：每段都应从上一段的终点开始，最后一段终于 128。你朝哪边取整？"}
+	tryRange   = labs.Text{En: "Write the ranges of 128 groups on 5 subtasks side by side: each must begin where the one before ends, and the last must end at 128. Which way do you round?", Zh: "把 128 个组在 5 个子任务上的区间并排写出：每段都应从上一段的终点开始，最后一段终于 128。你朝哪边取整？"}
 	whereOwner = labs.Text{En: "Owner; in Flink, KeyGroupRangeAssignment.computeOperatorIndexForKeyGroup", Zh: "Owner；对应 KeyGroupRangeAssignment.computeOperatorIndexForKeyGroup"}
-	tryOwner   = labs.Text{En: "For each subtask, ask Owner for the first and the last group of its own Range.", Zh: "对每个 subtask，用它自己 Range 的第一个和最后一个组去问 Owner。"}
+	tryOwner   = labs.Text{En: "For each subtask, ask Owner for the first and the last group of its own Range.", Zh: "对每个子任务，用它自己 Range 的第一个和最后一个组去问 Owner。"}
 	whereMoves = labs.Text{En: "Moves; the lab rescale draws the same list", Zh: "Moves；rescale 实验画的就是这份列表"}
 	tryMoves   = labs.Text{En: "For each group compare its owner before and after. A run ends as soon as either changes.", Zh: "对每个组比较前后的归属；任一方变化，这一段就结束。"}
 )

@@ -15,9 +15,9 @@ var files embed.FS
 // Exercise is this one.
 func Exercise() *kit.Exercise {
 	q := &kit.Question{Lab: "backends", Knobs: map[string]any{"inPlaceUpdate": true, "keys": 8, "rate": 1000}, Fields: []kit.Field{
-		{Name: "heapKept", Unit: "%", Label: labs.Text{En: "Of the changes on hashmap, the next read of the key sees", Zh: "hashmap 上的改动，下一次读取能看到其中的"}},
-		{Name: "lsmKept", Unit: "%", Label: labs.Text{En: "Of the changes on lsm, the next read of the key sees", Zh: "lsm 上的改动，下一次读取能看到其中的"}},
-		{Name: "carried", Unit: "records", Label: labs.Text{En: "Moved to lsm after 4 s, the job begins there with counts of, in all", Zh: "4 秒后搬到 lsm，作业在那里开始时各计数之和为"}},
+		{Name: "heapKept", Unit: labs.Text{En: "%", Zh: "%"}, Label: labs.Text{En: "Of the changes on hashmap, the next read of the key sees", Zh: "hashmap 上的改动，下一次读取能看到其中的"}},
+		{Name: "lsmKept", Unit: labs.Text{En: "%", Zh: "%"}, Label: labs.Text{En: "Of the changes on lsm, the next read of the key sees", Zh: "lsm 上的改动，下一次读取能看到其中的"}},
+		{Name: "carried", Unit: labs.Text{En: "records", Zh: "条记录"}, Label: labs.Text{En: "Moved to lsm after 4 s, the job begins there with counts of, in all", Zh: "4 秒后搬到 lsm，作业在那里开始时各计数之和为"}},
 		{Name: "after", Label: labs.Text{En: "From then on the sum of the counts", Zh: "从那以后，计数之和"}, Choices: []kit.Choice{
 			{Value: "grows", Label: labs.Text{En: "goes on growing", Zh: "继续增长"}},
 			{Value: "stands", Label: labs.Text{En: "stands still", Zh: "不再变化"}},

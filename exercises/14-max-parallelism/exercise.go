@@ -32,7 +32,7 @@ func Exercise() *kit.Exercise {
 			{Value: "anew", Label: labs.Text{En: "runs, and counts from zero", Zh: "在运行，从零计数"}},
 			{Value: "down", Label: labs.Text{En: "does not run", Zh: "没有运行"}},
 		}},
-		{Name: "changed", Unit: "keys", Label: labs.Text{En: "Of the keys 0 to 999, this many have another group number by 256 than by 128", Zh: "键 0 到 999 中，按 256 算与按 128 算组号不同的有多少个"}},
+		{Name: "changed", Unit: labs.Text{En: "keys", Zh: "个键"}, Label: labs.Text{En: "Of the keys 0 to 999, this many have another group number by 256 than by 128", Zh: "键 0 到 999 中，按 256 算与按 128 算组号不同的有多少个"}},
 	}}
 	return &kit.Exercise{
 		ID: "max-parallelism", Kind: kit.Predict, Lab: "rescale", Minutes: 8, Level: "core",

@@ -74,7 +74,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	for k := range int64(keys) {
 		if n := c.final[k]; n != records/keys {
 			return finding(fmt.Sprintf("key %d", k), fmt.Sprint(records/keys), fmt.Sprint(n),
-				labs.Text{En: "at the end, after a restore from the checkpoint", Zh: "从 checkpoint 恢复之后，直到结束"})
+				labs.Text{En: "at the end, after a restore from the checkpoint", Zh: "从检查点恢复之后，直到结束"})
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func finding(what, want, got string, when labs.Text) *kit.Finding {
 		Expected: labs.Text{En: fmt.Sprintf("%s is %s %s", what, want, when.En), Zh: fmt.Sprintf("%s：%s 应为 %s", when.Zh, what, want)},
 		Seen:     labs.Text{En: fmt.Sprintf("%s is %s", what, got), Zh: fmt.Sprintf("%s 为 %s", what, got)},
 		Where:    labs.Text{En: "A task counts with Get(key).N++ while another goroutine reads the snapshot (HeapSnapshotStrategy.asyncSnapshot in Flink); the lab heap shows its copies", Zh: "任务用 Get(key).N++ 计数，同时另一个 goroutine 在读快照（Flink 的 HeapSnapshotStrategy.asyncSnapshot）；heap 实验展示这些副本"},
-		Try:      labs.Text{En: "Put in one key, take a snapshot, add one in place through Get, and read the snapshot: do entry and value both differ from the live ones?", Zh: "放入一个 key，取快照，经 Get 原地加一，再读快照：entry 和值都与当前的不同吗？"},
+		Try:      labs.Text{En: "Put in one key, take a snapshot, add one in place through Get, and read the snapshot: do entry and value both differ from the live ones?", Zh: "放入一个键，取快照，经 Get 原地加一，再读快照：entry 和值都与当前的不同吗？"},
 	}
 }
 
@@ -120,7 +120,7 @@ func (c *count) judge(err error) *kit.Finding {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	during := labs.Text{En: "in the checkpoint, which was read while records were counted", Zh: "在边计数边读取的 checkpoint 里"}
+	during := labs.Text{En: "in the checkpoint, which was read while records were counted", Zh: "在边计数边读取的检查点里"}
 	if c.broken != "" {
 		return finding("the snapshot", "whole", c.broken, during)
 	}

@@ -131,7 +131,7 @@ func (s *filled) put(t serde.KeyType, ids *lsm.StateIDs) error {
 	return nil
 }
 
-var whereStore = labs.Text{En: "The keys of an LSM store as they lie in it, in the order of their bytes; the lab lsm shows them", Zh: "LSM 存储里实际存放的 key，按字节序排列；lsm 实验可以看到"}
+var whereStore = labs.Text{En: "The keys of an LSM store as they lie in it, in the order of their bytes; the lab lsm shows them", Zh: "LSM 存储里实际存放的键，按字节序排列；lsm 实验可以看到"}
 
 func (s *filled) judge(p proxy) (*kit.Finding, error) {
 	groups := map[string]int{} // of the keys that lie in the store

@@ -18,15 +18,15 @@ import (
 )
 
 var checks = []kit.Def{
-	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys by hand, byte by byte", Zh: "手算的 key，逐字节核对"}},
-	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink writes: 460 keys, prefixes and timers", Zh: "真实 Flink 写出的 460 个 key、前缀与定时器"}},
+	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys by hand, byte by byte", Zh: "手算的键，逐字节核对"}},
+	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink writes: 460 keys, prefixes and timers", Zh: "真实 Flink 写出的 460 个键、前缀与定时器"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random entries against Weir's own builder", Zh: "随机条目，与 Weir 自己的构造器比较"}},
-	{ID: "store", Needs: []string{"script"}, Points: 3, Run: inStore, Name: labs.Text{En: "A real store: each key is found, each range of groups is cut right", Zh: "真实的存储：每个 key 都能找到，每段 key group 都切得对"}},
+	{ID: "store", Needs: []string{"script"}, Points: 3, Run: inStore, Name: labs.Text{En: "A real store: each key is found, each range of groups is cut right", Zh: "真实的存储：每个键都能找到，每段键组都切得对"}},
 }
 
 var (
 	whereKey    = labs.Text{En: "Key; in Flink, SerializedCompositeKeyBuilder.serializeKeyGroupAndKey and buildCompositeKeyNamespace", Zh: "Key；对应 SerializedCompositeKeyBuilder.serializeKeyGroupAndKey 与 buildCompositeKeyNamespace"}
-	tryKey      = labs.Text{En: "Line the two up: prefix, 2 bytes of state, key, namespace, user key. Lengths stand behind what they measure, and only if neither key nor namespace has a fixed length.", Zh: "把两串并排对齐：前缀、2 字节 state、key、namespace、user key。长度写在所量之物的后面，而且只在 key 与 namespace 都不定长时才写。"}
+	tryKey      = labs.Text{En: "Line the two up: prefix, 2 bytes of state, key, namespace, user key. Lengths stand behind what they measure, and only if neither key nor namespace has a fixed length.", Zh: "把两串并排对齐：前缀、2 字节 state、键、namespace、user key。长度写在所量之物的后面，而且只在键与 namespace 都不定长时才写。"}
 	wherePrefix = labs.Text{En: "PrefixBytes; in Flink, CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix", Zh: "PrefixBytes；对应 CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix"}
 	tryPrefix   = labs.Text{En: "Java's byte is signed: Flink takes two bytes as soon as a max parallelism is above 128.", Zh: "Java 的 byte 有符号：最大并行度一超过 128，Flink 就用两个字节。"}
 	whereBounds = labs.Text{En: "Bounds; in Flink, RocksDBIncrementalCheckpointUtils.clipDBWithKeyGroupRange", Zh: "Bounds；对应 RocksDBIncrementalCheckpointUtils.clipDBWithKeyGroupRange"}

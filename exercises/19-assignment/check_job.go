@@ -102,7 +102,7 @@ func outOfRange(ctx context.Context, j *job.Job, backend string, steps []int) *k
 		return failed(backend, steps, err)
 	}
 	if out > 0 {
-		return finding(backend, steps, labs.Text{En: "no subtask is given keys of other subtasks", Zh: "没有 subtask 收到别人的 key"},
+		return finding(backend, steps, labs.Text{En: "no subtask is given keys of other subtasks", Zh: "没有子任务收到别人的键"},
 			labs.Text{En: fmt.Sprintf("subtask %d was given %d keys outside its range", subtask, out), Zh: fmt.Sprintf("subtask %d 收到 %d 个区间外的 key", subtask, out)})
 	}
 	return nil
@@ -118,8 +118,8 @@ func finding(backend string, steps []int, expected, seen labs.Text) *kit.Finding
 	seen.En += fmt.Sprintf(", backend %s, parallelism %v", backend, steps)
 	seen.Zh += fmt.Sprintf("；后端 %s，并行度依次为 %v", backend, steps)
 	return &kit.Finding{Expected: expected, Seen: seen,
-		Where: labs.Text{En: "The job's restore: a subtask throws away what lies outside its range, and counts from zero what it was not given; the positions of the sources are split state", Zh: "作业的恢复：subtask 丢弃区间外的内容，没分到的就从零数起；source 的位置是 split 状态"},
-		Try:   labs.Text{En: "Add up the pieces of all new subtasks: each key group of each handle must be there once, with the subtask whose range holds it.", Zh: "把所有新 subtask 的片段加起来：每个 handle 的每个 key group 应恰好出现一次，且在区间包含它的 subtask 那里。"}}
+		Where: labs.Text{En: "The job's restore: a subtask throws away what lies outside its range, and counts from zero what it was not given; the positions of the sources are split state", Zh: "作业的恢复：子任务丢弃区间外的内容，没分到的就从零数起；source 的位置是 split 状态"},
+		Try:   labs.Text{En: "Add up the pieces of all new subtasks: each key group of each handle must be there once, with the subtask whose range holds it.", Zh: "把所有新子任务的片段加起来：每个 handle 的每个键组应恰好出现一次，且在区间包含它的子任务那里。"}}
 }
 
 // dealer is the learner's assignment as a job asks for it.

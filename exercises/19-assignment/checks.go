@@ -20,13 +20,13 @@ import (
 var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "2 → 3, 3 → 2 and 2 → 2, state by state", Zh: "2 → 3、3 → 2、2 → 2，逐种状态核对"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink deals: 87 repartitions of operator state", Zh: "真实 Flink 的分配：87 次算子状态重分配"}},
-	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random checkpoints against Weir's own assignment", Zh: "随机 checkpoint，与 Weir 自己的分配比较"}},
+	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random checkpoints against Weir's own assignment", Zh: "随机检查点，与 Weir 自己的分配比较"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job, rescaled by your assignment on both backends", Zh: "运行中的作业，在两种后端上按你的分配扩缩容"}},
 }
 
 var (
 	whereKeyed    = labs.Text{En: "Keyed; in Flink, StateAssignmentOperation.extractIntersectingState and KeyGroupsStateHandle.getIntersection", Zh: "Keyed；对应 StateAssignmentOperation.extractIntersectingState 与 KeyGroupsStateHandle.getIntersection"}
-	tryKeyed      = labs.Text{En: "For each new subtask, intersect its range with every handle: the later of the two beginnings, the earlier of the two ends. One handle may have several heirs.", Zh: "对每个新 subtask，用它的区间与每个 handle 求交：两个起点取后者，两个终点取前者。一个 handle 可以有多个继承者。"}
+	tryKeyed      = labs.Text{En: "For each new subtask, intersect its range with every handle: the later of the two beginnings, the earlier of the two ends. One handle may have several heirs.", Zh: "对每个新子任务，用它的区间与每个 handle 求交：两个起点取后者，两个终点取前者。一个 handle 可以有多个继承者。"}
 	whereOperator = labs.Text{En: "Operator; in Flink, RoundRobinOperatorStateRepartitioner.repartitionState", Zh: "Operator；对应 RoundRobinOperatorStateRepartitioner.repartitionState"}
 	tryOperator   = labs.Text{En: "Is the parallelism the same? Then only union state, and broadcast state that somebody lacks, is dealt. Else split state goes in runs of the old order, the rest from start on.", Zh: "并行度没变吗？那么只有 union 状态、以及有人缺失的 broadcast 状态才需要分配。变了的话，split 状态按旧顺序成段分，余数从 start 开始。"}
 )

@@ -295,7 +295,7 @@ func (o *world) check() {
 	}
 	for _, n := range slices.Sorted(maps.Keys(o.handles)) {
 		if _, ok := needed[o.handles[n].File]; !ok {
-			o.fail(labs.Text{En: "the shared folder holds just what the kept checkpoint refers to", Zh: "共享文件夹里只有保留的 checkpoint 引用的文件"},
+			o.fail(labs.Text{En: "the shared folder holds just what the kept checkpoint refers to", Zh: "共享文件夹里只有保留的检查点引用的文件"},
 				labs.Text{En: n + " is left, and nobody refers to it", Zh: n + " 还在，却没人引用"}, whereRegistry, tryRegistry)
 			return
 		}

@@ -61,7 +61,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 
 func finding(expected, seen labs.Text) *kit.Finding {
 	return &kit.Finding{Expected: expected, Seen: seen,
-		Where: labs.Text{En: "The folder shared beside the checkpoints of a running job, of which every 31st upload failed; the lab incremental shows it as a shelf", Zh: "运行中的作业在 checkpoint 旁边的 shared 文件夹，每 31 次上传失败一次；incremental 实验把它画成书架"},
+		Where: labs.Text{En: "The folder shared beside the checkpoints of a running job, of which every 31st upload failed; the lab incremental shows it as a shelf", Zh: "运行中的作业在检查点旁边的 shared 文件夹，每 31 次上传失败一次；incremental 实验把它画成书架"},
 		Try:   tryRegistry}
 }
 
@@ -187,7 +187,7 @@ func (r *registry) RegisterState(s *checkpoint.TaskState, id int64) error {
 	}
 	if !r.p.register(id, uploaded, reused) {
 		err := fmt.Errorf("checkpoint %d, with %d files uploaded and %d reused, was not registered", id, len(uploaded), len(reused))
-		r.found(finding(labs.Text{En: "each part of a checkpoint is registered", Zh: "checkpoint 的每一部分都登记成功"}, labs.Text{En: err.Error(), Zh: err.Error()}))
+		r.found(finding(labs.Text{En: "each part of a checkpoint is registered", Zh: "检查点的每一部分都登记成功"}, labs.Text{En: err.Error(), Zh: err.Error()}))
 		return err
 	}
 	if len(reused) > 0 {

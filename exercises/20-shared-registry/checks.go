@@ -20,14 +20,14 @@ var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Upload, reuse, subsume, abort: step by step", Zh: "上传、复用、淘汰、放弃：逐步核对"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random histories against Weir's own halves", Zh: "随机历史，与 Weir 自己的两半比较"}},
 	{ID: "faults", Needs: []string{"script"}, Points: 3, Seeds: 5, Run: faults, Name: labs.Text{En: "The real coordinator and storage, with failing uploads and lost or late notifications", Zh: "真实的协调者与存储：上传失败，通知丢失或迟到"}},
-	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job with failing checkpoints: what is left in the shared folder", Zh: "checkpoint 会失败的运行作业：共享文件夹里剩下什么"}},
+	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job with failing checkpoints: what is left in the shared folder", Zh: "检查点会失败的运行作业：共享文件夹里剩下什么"}},
 }
 
 var (
 	whereUploads  = labs.Text{En: "Plan and Completed of the task's half; in Flink, RocksIncrementalSnapshotStrategy (createUploadFilePaths, notifyCheckpointComplete)", Zh: "任务一半的 Plan 与 Completed；对应 RocksIncrementalSnapshotStrategy（createUploadFilePaths、notifyCheckpointComplete）"}
-	tryUploads    = labs.Text{En: "Of which checkpoint do you know for sure that nobody deletes its files before this one ends? Only its copies may be used.", Zh: "你确知哪个 checkpoint 的文件在这次结束之前不会被删？只有它的副本可用。"}
+	tryUploads    = labs.Text{En: "Of which checkpoint do you know for sure that nobody deletes its files before this one ends? Only its copies may be used.", Zh: "你确知哪个检查点的文件在这次结束之前不会被删？只有它的副本可用。"}
 	whereRegistry = labs.Text{En: "Register, Aborted and Subsumed of the coordinator's half; in Flink, SharedStateRegistryImpl (registerReference, unregisterUnusedState)", Zh: "协调者一半的 Register、Aborted、Subsumed；对应 SharedStateRegistryImpl（registerReference、unregisterUnusedState）"}
-	tryRegistry   = labs.Text{En: "Keep two numbers for each file: the checkpoint that brought it, and the last one that uses it. Which of them decides in Aborted, which in Subsumed?", Zh: "给每个文件记两个数：带来它的 checkpoint，和最后使用它的 checkpoint。Aborted 看哪个，Subsumed 看哪个？"}
+	tryRegistry   = labs.Text{En: "Keep two numbers for each file: the checkpoint that brought it, and the last one that uses it. Which of them decides in Aborted, which in Subsumed?", Zh: "给每个文件记两个数：带来它的检查点，和最后使用它的检查点。Aborted 看哪个，Subsumed 看哪个？"}
 )
 
 // step is one call.

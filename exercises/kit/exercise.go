@@ -65,7 +65,7 @@ type Field struct {
 	Name    string // in answer.json
 	Label   labs.Text
 	Choices []Choice
-	Unit    string
+	Unit    labs.Text // of a number
 }
 
 // Choice is one of the answers to choose from.

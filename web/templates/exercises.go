@@ -1,7 +1,6 @@
 package templates
 
 import (
-	"encoding/json"
 	"html/template"
 	"net/url"
 
@@ -25,7 +24,7 @@ type ExerciseChapter struct {
 type ExerciseRow struct {
 	Number   int
 	Exercise *kit.Exercise
-	Lab      *labs.Lab
+	Lab      *labs.Lab // nil if it is not there yet
 }
 
 // Exercise is the page of one.
@@ -37,8 +36,6 @@ type Exercise struct {
 	Task template.HTML
 	// API and Starter are the interface and the core.go to begin with, of a code exercise.
 	API, Starter string
-	// Runs are the sessions that a live exercise may be judged from.
-	Runs []Running
 	// Answered is what the learner committed to, nil before.
 	Answered map[string]any
 }
@@ -61,11 +58,7 @@ func (x Exercise) data() exerciseData {
 func (x Exercise) labURL() string {
 	q := url.Values{}
 	for name, v := range x.Exercise.Fixed {
-		b, _ := json.Marshal(v)
-		if s, ok := v.(string); ok {
-			b = []byte(s)
-		}
-		q.Set(name, string(b))
+		q.Set(name, shown(v))
 	}
 	if x.Query.Has("lang") {
 		q.Set("lang", x.Lang)
@@ -76,9 +69,33 @@ func (x Exercise) labURL() string {
 	return "/labs/" + x.Exercise.Lab + "?" + q.Encode()
 }
 
+// fixedKnob is a knob that a live exercise sets, and the value.
+type fixedKnob struct {
+	Knob  *labs.Knob
+	Value string
+}
+
+// fixed are the knobs that the exercise sets where its lab has another value.
+func (x Exercise) fixed() []fixedKnob {
+	var out []fixedKnob
+	if x.Lab == nil {
+		return nil
+	}
+	for i := range x.Lab.Knobs {
+		k := &x.Lab.Knobs[i]
+		if v, ok := x.Exercise.Fixed[k.Name]; ok {
+			out = append(out, fixedKnob{Knob: k, Value: shown(v)})
+		}
+	}
+	return out
+}
+
 // movable are the labels of the knobs that a live exercise lets move.
 func (x Exercise) movable() []labs.Knob {
 	var out []labs.Knob
+	if x.Lab == nil {
+		return nil
+	}
 	for _, name := range x.Exercise.Knobs {
 		if k, ok := x.Lab.Knob(name); ok {
 			out = append(out, *k)

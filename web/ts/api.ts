@@ -59,6 +59,15 @@ export interface Placed {
 
 export const start = (lab: string, knobs: Knobs, input?: string, key?: string): Promise<{ id: string }> =>
   call("POST", "/api/v1/sessions", { lab, knobs, ...(input ? { input, key } : {}) });
+export interface SessionInfo {
+  id: string;
+  lab: string;
+  state: string;
+  timeMs: number;
+}
+
+/** The jobs there are, newest first. */
+export const sessions = async (): Promise<SessionInfo[]> => (await call<{ sessions: SessionInfo[] }>("GET", "/api/v1/sessions")).sessions;
 export const end = (id: string): Promise<void> => call("DELETE", `/api/v1/sessions/${id}`);
 export const change = (id: string, knobs: Knobs): Promise<{ version: number }> => call("PATCH", `/api/v1/sessions/${id}/knobs`, knobs);
 export const act = (id: string, action: string, args: unknown = {}): Promise<unknown> => call("POST", `/api/v1/sessions/${id}/actions/${action}`, args);

@@ -23,12 +23,19 @@ export class Editor {
     this.number();
   }
 
+  /** The line in which a function of this name begins, counted from 1; 0 if there is none. */
+  lineOf(name: string): number {
+    return this.area.value.split("\n").findIndex((l) => new RegExp(`^func (?:\\([^)]*\\) )?${name}\\(`).test(l)) + 1;
+  }
+
   /** Puts the cursor into a line, counted from 1. */
   goTo(line: number): void {
     const before = this.area.value.split("\n").slice(0, line - 1).join("\n").length;
     this.area.focus();
     this.area.setSelectionRange(before + (line > 1 ? 1 : 0), before + (line > 1 ? 1 : 0));
     this.area.scrollTop = Math.max(0, (line - 5) * Number.parseFloat(getComputedStyle(this.area).lineHeight));
+    this.area.scrollLeft = 0;
+    this.area.scrollIntoView({ block: "nearest" });
   }
 
   private changed(): void {

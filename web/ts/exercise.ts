@@ -1,5 +1,6 @@
 import { $, $$, attr, h, handed, icon, maybe, say } from "./dom";
 import { Editor } from "./editor";
+import { Runs } from "./runs";
 import { preferences } from "./preferences";
 import { exchange, exerciseProgress, keepExercise } from "./progress";
 import { newId } from "./resultid";
@@ -64,6 +65,7 @@ class ExercisePage {
   private readonly problem = $("#check-problem");
   private readonly rows = $$("#checks > li");
   private readonly editor = page.kind === "code" ? new Editor((text) => this.typed(text)) : undefined;
+  private readonly runs = page.kind === "live" ? new Runs(page.lab) : undefined;
   private readonly kept = exerciseProgress(page.id);
   private running: AbortController | undefined;
   private record: string | undefined;
@@ -86,11 +88,21 @@ class ExercisePage {
         keepExercise(page.id, this.kept);
       });
     }
-    maybe("#runs-again")?.addEventListener("click", () => location.reload());
     const file = maybe<HTMLInputElement>("#record");
     file?.addEventListener("change", () => void this.takeRecord(file));
     if (page.answered) this.lock(page.answered);
-    this.points(this.kept.points, this.kept.status);
+    this.points(this.kept.points, this.kept.status, "checks.best");
+    void exchange().then(() => this.adopt()).catch(() => undefined);
+  }
+
+  /** Takes what the server knew and this browser did not. What was begun here stays. */
+  private adopt(): void {
+    if (this.running) return;
+    const known = exerciseProgress(page.id);
+    const core = this.kept.core ?? known.core;
+    Object.assign(this.kept, known, core ? { core } : {});
+    if (this.editor && core && this.editor.text === page.starter) this.editor.text = core;
+    this.points(this.kept.points, this.kept.status, "checks.best");
   }
 
   private typed(text: string): void {
@@ -106,15 +118,15 @@ class ExercisePage {
     for (const b of bytes) binary += String.fromCharCode(b);
     this.record = btoa(binary);
     say($("#record-name"), f.name);
-    for (const r of $$<HTMLInputElement>("#runs input")) r.checked = false;
+    this.runs?.leave();
   }
 
   /** What is handed in. */
   private work(): Record<string, unknown> {
     if (this.editor) return { core: this.editor.text };
     if (page.kind === "predict") return { answer: page.answered ?? this.answer() };
-    const run = maybe<HTMLInputElement>("#runs input:checked");
-    return run ? { session: run.value } : this.record ? { record: this.record } : {};
+    const run = this.runs?.chosen;
+    return run ? { session: run } : this.record ? { record: this.record } : {};
   }
 
   private answer(): Record<string, KnobValue> {
@@ -140,7 +152,9 @@ class ExercisePage {
         i.disabled = true;
       }
     }
-    say(this.said, t("predict.given"));
+    $("#answer").classList.add("locked");
+    say($("#predict-note"), t("predict.given"));
+    say($("#check-word"), t("check.run.again"));
   }
 
   private async check(): Promise<void> {
@@ -209,7 +223,7 @@ class ExercisePage {
       if (row) this.row(row, c.status, c);
     });
     this.fail(r.problem ?? "");
-    say(this.said, t("exercise.state", { status: t(`status.${r.status}`), points: num(r.points), max: num(r.maxPoints) }));
+    say(this.said, t("exercise.result", { status: t(`status.${r.status}`), points: num(r.points), max: num(r.maxPoints) }));
     const answer = work["answer"] as Record<string, KnobValue> | undefined;
     if (answer && !r.problem) this.lock(answer);
     Object.assign(this.kept, exerciseProgress(page.id));
@@ -227,32 +241,40 @@ class ExercisePage {
     attr(row, "aria-current", null);
     $(".mark", row).replaceChildren(icon(marks[status] ?? "ring"));
     say($("[data-word]", row), status ? t(`status.${status}`) : "");
-    if (c?.name) say($(".name", row), c.name);
+    const name = $(".name", row);
+    if (c?.name && c.hidden && !name.textContent?.includes(c.name)) name.textContent = t("check.hidden.named", { name: c.name });
     const dl = $("dl", row);
     const parts: [string, string | undefined][] = [["expected", c?.expected], ["seen", c?.seen], ["where", c?.where], ["try", c?.try], ["again", c?.command]];
     dl.replaceChildren(...parts.flatMap(([k, v]) => (v ? [h("dt", {}, t(`check.${k}`)), this.told(k, v)] : [])));
     dl.hidden = dl.childElementCount === 0;
   }
 
-  /** What a check says; a line of core.go leads to it. */
+  /** What a check says; a place in core.go leads to it. */
   private told(kind: string, text: string): HTMLElement {
-    const dd = h("dd", kind === "again" ? { class: "mono" } : {}, text);
-    const line = /^core\.go:(\d+)/.exec(text);
-    if (kind === "where" && line && this.editor) {
-      const go = h("button", { type: "button", class: "link" }, text);
-      go.addEventListener("click", () => this.editor?.goTo(Number(line[1])));
-      dd.replaceChildren(go);
-    }
-    return dd;
+    return h("dd", kind === "again" ? { class: "mono" } : {}, ...(kind === "where" ? this.linked(text) : [text]));
   }
 
-  private points(points: number, status: string | undefined): void {
-    say($("#check-points"), status ? t("checks.points", { points: num(points), max: num(page.maxPoints) }) : t("exercise.state.none", { max: num(page.maxPoints) }));
+  /** A text in which lines of core.go, such as core.go:3:14, and its functions lead into the editor. */
+  private linked(text: string): (Node | string)[] {
+    const editor = this.editor;
+    if (!editor) return [text];
+    return text.split(/(core\.go:\d+(?::\d+)?|\b[A-Z]\w+\b)/).map((part) => {
+      const line = /^core\.go:(\d+)/.exec(part);
+      const at = line ? Number(line[1]) : /^[A-Z]\w+$/.test(part) ? editor.lineOf(part) : 0;
+      if (at === 0) return part;
+      const go = h("button", { type: "button", class: "link" }, part);
+      go.addEventListener("click", () => editor.goTo(at));
+      return go;
+    });
+  }
+
+  private points(points: number, status: string | undefined, how = "checks.points"): void {
+    say($("#check-points"), status ? t(how, { points: num(points), max: num(page.maxPoints) }) : t("exercise.state.none", { max: num(page.maxPoints) }));
   }
 
   private fail(text: string): void {
     this.problem.hidden = text === "";
-    this.problem.replaceChildren(...(text ? [icon("x"), h("span", {}, text)] : []));
+    this.problem.replaceChildren(...(text ? [icon("x"), h("span", {}, ...this.linked(text))] : []));
   }
 
   private busy(on: boolean): void {
@@ -262,9 +284,8 @@ class ExercisePage {
       this.bar.value = 0;
       say(this.said, "");
       this.cancelButton.focus();
-    } else if (document.activeElement === document.body) this.button.focus();
+    } else if (document.activeElement === document.body || document.activeElement === this.cancelButton) this.button.focus();
   }
 }
 
 new ExercisePage();
-void exchange().catch(() => undefined);

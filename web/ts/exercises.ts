@@ -43,13 +43,25 @@ file.addEventListener("change", () => {
 
 async function take(chosen: File): Promise<void> {
   try {
-    const all = JSON.parse(await chosen.text()) as AllProgress;
+    const all = read(await chosen.text());
+    await exchange(); // what is only here must not be lost to what is older there
     await exchange(all);
     show();
     say($("#progress-said"), t("progress.imported", { n: Object.keys(all.labs ?? {}).length, m: Object.keys(all.exercises ?? {}).length }));
   } catch (e) {
     say($("#progress-said"), t("progress.refused", { why: e instanceof Error ? e.message : String(e) }));
   }
+}
+
+function read(text: string): AllProgress {
+  let all: unknown;
+  try {
+    all = JSON.parse(text);
+  } catch {
+    throw new Error(t("progress.notJSON"));
+  }
+  if (typeof all !== "object" || all === null || !("version" in all) || !("labs" in all) || !("exercises" in all)) throw new Error(t("progress.notProgress"));
+  return all as AllProgress;
 }
 
 show();

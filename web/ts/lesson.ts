@@ -1,7 +1,7 @@
 import * as address from "./address";
 import { watching } from "./api";
 import { $, $$, attr, icon, maybe, say } from "./dom";
-import { keepProgress, progress, type Progress } from "./progress";
+import { exchange, exerciseProgress, keepProgress, progress, type Progress } from "./progress";
 import { Quiz } from "./quiz";
 import { clock, lang, t } from "./text";
 import type { Evidence, PageData, Picture } from "./types";
@@ -69,6 +69,24 @@ export class Lesson {
         this.point(a.getAttribute("href")?.slice(1) ?? "");
       });
     }
+    this.show(false);
+    this.markExercises();
+    void exchange().then((all) => this.adopt(all.labs[page.lab])).catch(() => undefined);
+  }
+
+  private markExercises(): void {
+    for (const e of $$("[data-passed]")) e.hidden = exerciseProgress(e.dataset["passed"] ?? "").status !== "passed";
+  }
+
+  /** Takes what the server knew and this browser did not. What was done here stays. */
+  private adopt(known: Progress | undefined): void {
+    this.markExercises();
+    if (!known) return;
+    this.kept.done = [...new Set([...this.kept.done, ...known.done])];
+    if (known.choice) this.kept.choice ??= known.choice;
+    if (this.note && !this.kept.note) this.note.value = this.kept.note = known.note ?? "";
+    this.quiz.adopt(known.quiz ?? {});
+    this.showChoice();
     this.show(false);
   }
 

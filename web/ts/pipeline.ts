@@ -1,4 +1,4 @@
-import { $, arrow, attr, cls, fit, h, icon, prop, say } from "./dom";
+import { $, arrow, attr, fit, h, icon, prop, say } from "./dom";
 import { poolOf } from "./reading";
 import { lang, num, t } from "./text";
 import type { Picture, Subtask, Vertex } from "./types";
@@ -68,7 +68,7 @@ export class Pipeline {
   private vertex(p: Picture, v: Vertex): void {
     const e = $(`#v-${CSS.escape(v.id)}`, this.root);
     const cause = v.role === "cause";
-    cls(e, `vertex${cause ? " cause" : ""}`);
+    e.classList.toggle("cause", cause);
     const tag = $(".tag", e);
     const role = v.role ?? "";
     if (tag.dataset["role"] !== role) {

@@ -88,8 +88,9 @@ export async function exchange(mine: AllProgress = everything()): Promise<AllPro
   const r = await fetch("/api/v1/progress", { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(mine) });
   const answer = (await r.json()) as AllProgress & { detail?: string };
   if (!r.ok) throw new Error(answer.detail ?? r.statusText);
-  for (const [id, p] of Object.entries(answer.labs)) write(labPrefix + id, p);
-  for (const [id, p] of Object.entries(answer.exercises)) write(exercisePrefix + id, p);
+  // What was changed here while the question was under way is newer than the answer.
+  for (const [id, p] of Object.entries(answer.labs)) if ((progress(id).atMs ?? 0) <= (p.atMs ?? 0)) write(labPrefix + id, p);
+  for (const [id, p] of Object.entries(answer.exercises)) if ((exerciseProgress(id).atMs ?? 0) <= (p.atMs ?? 0)) write(exercisePrefix + id, p);
   return answer;
 }
 

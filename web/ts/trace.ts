@@ -30,6 +30,8 @@ interface Row {
   count: HTMLElement;
   when: HTMLInputElement;
   fields: HTMLElement;
+  names: Set<string>;
+  refused: HTMLElement;
 }
 
 /** Rows of the log, and events that can be filtered and saved. */
@@ -47,7 +49,7 @@ export class Trace {
   private readonly until = $<HTMLSelectElement>("#tr-until");
   private readonly filter = $<HTMLInputElement>("#tr-filter");
   private readonly save = $<HTMLButtonElement>("#tr-save");
-  private readonly said = $("#tr-said");
+  private readonly kept = $("#tr-kept");
   private readonly log = $("#tr-log");
   private readonly stops = $("#tr-stops");
   private readonly rows = new Map<string, Row>();
@@ -56,6 +58,10 @@ export class Trace {
   private stopped: Stop[] = [];
   private armed: Record<string, string> = {};
   private once = "";
+  /** What was armed last: an error that comes is about it. */
+  private asked = "";
+  /** Points that are looked at only until one event has told its fields. */
+  private readonly peeked = new Set<string>();
   private held = false;
   private due = false;
   private retry = 0;
@@ -67,7 +73,7 @@ export class Trace {
     this.until.append(h("option", { value: "" }, t("trace.until.choose")), ...points.map((p) => h("option", { value: p }, p)));
     this.until.addEventListener("change", () => {
       this.once = this.until.value;
-      if (this.once) this.send({ arm: this.once });
+      if (this.once) this.arm(this.once, "");
     });
     this.hold.addEventListener("click", () => {
       this.held = !this.held;
@@ -89,22 +95,54 @@ export class Trace {
     const when = h("input", { type: "text", class: "mono", id: `tr-when-${name}`, maxlength: 200, spellcheck: "false", autocomplete: "off" });
     const fields = h("span", { class: "mono" });
     const fieldsLine = h("p", { hidden: true }, `${t("trace.fieldsOf")} `, fields);
-    const set = h("form", {}, h("label", { for: `tr-when-${name}` }, t("trace.when")), when, h("button", { type: "submit" }, t("trace.when.set")));
+    const refused = h("p", { class: "refused", role: "alert", hidden: true });
+    const set = h("form", {}, h("label", { for: `tr-when-${name}` }, t("trace.when")), when, h("button", { type: "submit" }, t("trace.when.set")), refused);
     const more = h("div", { class: "more", hidden: true }, h("p", {}, t(`trace.about.${name}`)),
       h("p", {}, `${t("trace.flink")} `, h("span", { class: "mono" }, inFlink[name] ?? "")), fieldsLine, set);
     const e = h("div", { class: "point", "data-point": name, id: `point-${name}`, tabindex: -1 }, h("label", {}, box, h("span", { class: "mono" }, name), count), about, more);
     about.addEventListener("click", () => {
       more.hidden = !more.hidden;
       attr(about, "aria-expanded", String(!more.hidden));
-      fieldsLine.hidden = fields.textContent === "";
+      if (more.hidden) return;
+      if (fields.textContent === "") {
+        this.peeked.add(name);
+        this.watch();
+      }
+      more.scrollIntoView({ block: "nearest" });
     });
-    box.addEventListener("change", () => this.send(box.checked ? { arm: name, when: when.value } : { disarm: name }));
+    box.addEventListener("change", () => (box.checked ? this.arm(name, when.value) : this.send({ disarm: name })));
     set.addEventListener("submit", (ev) => {
       ev.preventDefault();
-      this.send({ arm: name, when: when.value });
+      this.arm(name, when.value);
     });
-    this.rows.set(name, { e, box, count, when, fields });
+    this.rows.set(name, { e, box, count, when, fields, names: new Set(), refused });
     return e;
+  }
+
+  private arm(name: string, when: string): void {
+    this.asked = name;
+    this.refuse(name, "");
+    this.send({ arm: name, when });
+    // A condition on a field that no event has would never stop anything, and nothing would say why.
+    const names = this.rows.get(name)?.names;
+    const unknown = when.split("&&").map((part) => part.split(/[=!<>]/)[0]?.trim() ?? "").filter((f) => f && f !== "thread" && names?.has(f) === false);
+    if (unknown[0] && names && names.size > 0) this.refuse(name, t("trace.when.unknown", { name, field: unknown[0], fields: [...names, "thread"].join(", ") }));
+  }
+
+  /** Says beside a point why its condition was not taken, or cannot hold. */
+  private refuse(name: string, text: string): void {
+    const r = this.rows.get(name);
+    if (!r) return;
+    r.refused.hidden = text === "";
+    r.refused.replaceChildren(...(text ? [icon("x"), h("span", {}, text)] : []));
+    attr(r.when, "aria-invalid", text ? "true" : null);
+    const about = $<HTMLButtonElement>(".about", r.e);
+    if (text && about.getAttribute("aria-expanded") === "false") about.click();
+    if (text) r.refused.scrollIntoView({ block: "nearest" });
+  }
+
+  private watch(): void {
+    this.send({ watch: this.points.filter((p) => watched(p) || this.peeked.has(p)) });
   }
 
   /** Joins the trace of a run; the one before is left, and what was stopped there goes on. */
@@ -130,7 +168,7 @@ export class Trace {
     this.socket = socket;
     socket.onopen = () => {
       this.enable(true);
-      this.send({ watch: this.points.filter(watched) });
+      this.watch();
     };
     socket.onmessage = (e: MessageEvent<string>) => this.take(JSON.parse(e.data) as Message);
     socket.onclose = (e) => {
@@ -167,7 +205,8 @@ export class Trace {
       if (this.events.length > keptEvents) this.events.splice(0, this.events.length - keptEvents);
       for (const e of m.events) {
         const r = this.rows.get(e.name);
-        if (r && r.fields.textContent === "") this.tellFields(r, e);
+        if (r) this.tellFields(r, e);
+        if (this.peeked.delete(e.name)) this.watch();
       }
     }
     this.stopped = m.stopped;
@@ -177,22 +216,15 @@ export class Trace {
       this.once = "";
       this.until.value = "";
     }
-    let total = 0;
     for (const [name, r] of this.rows) {
-      const n = m.counts?.[name] ?? 0;
-      total += n;
-      if (m.counts) say(r.count, num(n));
+      if (m.counts) say(r.count, num(m.counts[name] ?? 0));
       if (document.activeElement !== r.box) r.box.checked = name in this.armed && name !== this.once;
       r.e.classList.toggle("here", m.stopped.some((s) => s.event.name === name));
       r.e.classList.toggle("if", Boolean(this.armed[name]));
     }
     const first = m.stopped[0];
     this.stepButton.disabled = this.resumeButton.disabled = !first;
-    if (m.error) say(this.said, m.error);
-    else if (first) {
-      const what = { thread: first.event.thread, name: first.event.name, n: m.stopped.length - 1 };
-      say(this.said, t(m.stopped.length > 1 ? "trace.stopped.more" : "trace.stopped", what));
-    } else if (m.counts) say(this.said, t("trace.total", { n: num(total) }));
+    if (m.error) this.refuse(this.asked, m.error);
     this.drawStops();
     this.onStopped(first !== undefined);
     this.drawLog();
@@ -201,7 +233,10 @@ export class Trace {
   /** The names of an event's fields, and a condition to begin with. */
   private tellFields(r: Row, e: Event): void {
     const names = Object.keys(e.fields);
-    say(r.fields, [...names, "thread"].join(", "));
+    if (r.names.size > 0 && names.every((n) => r.names.has(n))) return;
+    for (const n of names) r.names.add(n);
+    say(r.fields, [...r.names, "thread"].join(", "));
+    if (r.fields.parentElement) r.fields.parentElement.hidden = false;
     const number = names.find((n) => typeof e.fields[n] === "number");
     r.when.placeholder = t("trace.when.hint", { example: number ? `${number} == ${e.fields[number]}` : `thread == "${e.thread}"` });
   }
@@ -213,12 +248,17 @@ export class Trace {
     for (const e of $$(".held")) if (!marks.has(e)) e.classList.remove("held");
     for (const e of marks) e.classList.add("held");
     this.stops.hidden = this.stopped.length === 0;
-    const items = fit(this.stops, this.stopped.length, () => h("li", {}, h("span", { class: "mono" }), h("span", { class: "mono dim" }), h("button", { type: "button" })));
+    const items = fit(this.stops, this.stopped.length, () => h("li", {}, h("span", { class: "mono" }), h("span", { class: "mono dim" }), h("button", { type: "button" }), h("button", { type: "button" })));
     this.stopped.forEach((s, i) => {
-      const [where, fields, go] = [...(items[i]?.children ?? [])] as [HTMLElement, HTMLElement, HTMLButtonElement];
+      const [where, fields, step, go] = [...(items[i]?.children ?? [])] as [HTMLElement, HTMLElement, HTMLButtonElement, HTMLButtonElement];
       say(where, `${s.event.thread} · ${s.event.name}`);
       say(fields, fieldsOf(s.event));
-      say(go, t("trace.resume.one", { thread: s.event.thread }));
+      attr(fields, "title", fieldsOf(s.event));
+      say(step, t("trace.step"));
+      attr(step, "aria-label", t("trace.step.one", { thread: s.event.thread }));
+      step.onclick = () => this.send({ step: s.id });
+      say(go, t("trace.resume"));
+      attr(go, "aria-label", t("trace.resume.one", { thread: s.event.thread }));
       go.onclick = () => this.send({ resume: s.id });
     });
   }
@@ -241,7 +281,7 @@ export class Trace {
       const stops = new Set(this.stopped.map((s) => s.event.seq));
       const matching = this.matching();
       this.save.disabled = matching.length === 0;
-      say($("#tr-kept"), t("trace.shown", { n: num(Math.min(matching.length, shownRows)), of: num(this.events.length) }));
+      say(this.kept, t("trace.shown", { n: num(Math.min(matching.length, shownRows)), of: num(this.events.length) }));
       const newest = matching.slice(-shownRows).reverse();
       const rows = fit(this.log, newest.length, () => h("tr", {}, h("td"), h("td"), h("td"), h("td")));
       newest.forEach((e, i) => {
@@ -269,18 +309,28 @@ export class Trace {
 
   private empty(): void {
     this.save.disabled = true;
-    say($("#tr-kept"), "");
+    say(this.kept, "");
     this.log.replaceChildren(h("tr", {}, h("td", { colspan: 4, class: "none" }, t("trace.none"))));
   }
 }
 
 function fieldsOf(e: Event): string {
-  return Object.entries(e.fields).map(([k, v]) => `${k}=${typeof v === "number" ? num(v) : v}`).join("  ");
+  return Object.entries(e.fields).map(([k, v]) => `${k}=${v}`).join("  "); // as a condition has to name them
 }
 
-/** The parts of the picture that an event is about: the vertex of its thread, and its channel. */
+/** The panels that picture what an event of state is about. */
+const panels: Record<string, string> = {
+  compositeKeyBuilt: "lsm", valueRead: "lsm", entryCopied: "microscope", nativeCheckpoint: "shelf", sstReused: "shelf", sstUploaded: "shelf",
+  sharedFileDeleted: "shelf", handlesIntersected: "restore", clipped: "restore",
+};
+
+/** The parts of the picture that an event is about: the vertex of its thread, its channel, its key group, its panel. */
 function places(e: Event): string[] {
   const out: string[] = [];
+  const panel = panels[e.name];
+  if (panel) out.push(`#panel-${panel}`);
+  const group = e.fields["keyGroup"] ?? e.fields["group"];
+  if (typeof group === "number") out.push(`#ruler .cells > :nth-child(${group + 1})`);
   const task = /^(\S+) \d+$/.exec(e.thread);
   const { vertex, subtask, subpartition, to, channel } = e.fields;
   if (task) out.push(`#v-${CSS.escape(task[1] ?? "")}`);

@@ -31,7 +31,7 @@ func predict(checks ...kit.Def) *kit.Exercise {
 		checks[i].Name = text("check " + checks[i].ID)
 	}
 	return &kit.Exercise{ID: "guess", Kind: kit.Predict, Lab: "backpressure", Title: text("A guess"), Checks: checks, Question: &kit.Question{
-		Fields: []kit.Field{{Name: "size", Label: text("size"), Unit: "ms"}, {Name: "mode", Label: text("mode"), Choices: []kit.Choice{{Value: "a"}, {Value: "b"}}}},
+		Fields: []kit.Field{{Name: "size", Label: text("size"), Unit: labs.Text{En: "ms", Zh: "毫秒"}}, {Name: "mode", Label: text("mode"), Choices: []kit.Choice{{Value: "a"}, {Value: "b"}}}},
 	}}
 }
 

@@ -180,8 +180,8 @@ func fieldProblem(f *kit.Field, v any) labs.Text {
 			return labs.Text{}
 		}
 		return labs.Text{
-			En: fmt.Sprintf("answer.json: %q is %v, expected a number%s.", f.Name, v, unit(" of ", f.Unit)),
-			Zh: fmt.Sprintf("answer.json:%q 是 %v，应为数字%s。", f.Name, v, unit("，单位 ", f.Unit)),
+			En: fmt.Sprintf("answer.json: %q is %v, expected a number%s.", f.Name, v, unit(" of ", f.Unit.En)),
+			Zh: fmt.Sprintf("answer.json:%q 是 %v，应为数字%s。", f.Name, v, unit("，单位 ", f.Unit.Zh)),
 		}
 	}
 	var values []string

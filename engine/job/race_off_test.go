@@ -1,0 +1,6 @@
+//go:build !race
+
+package job_test
+
+// raced says that the race detector is off.
+const raced = false

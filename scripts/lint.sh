@@ -7,7 +7,8 @@ unformatted=$(gofmt -l $(git ls-files '*.go'))
 [ -z "$unformatted" ] || { echo "gofmt would change: $unformatted" >&2; exit 1; }
 go vet ./...
 go vet -tags invariants ./engine/...
-go tool staticcheck ./...
+# A starter has what a learner is to use; nothing does yet.
+go tool staticcheck $(go list ./... | grep -v /starter$)
 
 # Generated templ code is committed; it must be what its templates give.
 before=$(git hash-object $(git ls-files '*_templ.go') | sort)

@@ -31,11 +31,8 @@ func RunChild() {
 	if len(os.Args) != 4 || os.Args[1] != childVerb {
 		return
 	}
-	if err := serve(os.Stdin, os.Stdout, os.Args[2], os.Args[3]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+	fmt.Fprintln(os.Stderr, serve(os.Stdin, os.Stdout, os.Args[2], os.Args[3]))
+	os.Exit(1)
 }
 
 const (
@@ -55,7 +52,7 @@ type child struct {
 	files      *noFiles
 }
 
-// serve answers frames until the parent goes.
+// serve answers frames until the parent goes, which ends the process. It returns only with what went wrong.
 func serve(in io.Reader, out io.Writer, wasmFile, cacheDir string) error {
 	limitSelf()
 	// A collection has to stop every thread, and one that runs a core's loop cannot be stopped: nothing may start one while

@@ -24,9 +24,9 @@ var (
 )
 
 // seedsOf is how many seeds a random test runs with by default.
-func seedsOf(plain, withRace uint64) uint64 {
-	if raced {
-		return withRace
+func seedsOf(plain, whenSlowed uint64) uint64 {
+	if slowed {
+		return whenSlowed
 	}
 	return plain
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-package job_test
+package livetest
 
 // raced says that the race detector is off.
 const raced = false

@@ -45,7 +45,7 @@ race: pages
 	CGO_ENABLED=1 $(GO) test $(PATIENCE) -race $(PACKAGES)
 
 fuzz:
-	scripts/fuzz.sh 5s
+	scripts/fuzz.sh 3s
 
 browser: pages
 	$(GO) test $(PATIENCE) -count=1 ./web/browser_test

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"weir/exercises/kit"
+	"weir/exercises/kit/livetest"
 	"weir/exercises/kit/runner"
 	"weir/exercises/kit/sandbox"
 )
@@ -40,7 +41,7 @@ func folderOf(t *testing.T, e *kit.Exercise) string {
 // does, with every seed; a wrong one is refused by the check that its first lines name, with every seed.
 func TestSolutions(t *testing.T) {
 	seeds := 20
-	if raced || testing.Short() {
+	if livetest.Raced || testing.Short() {
 		seeds = 2
 	}
 	for _, e := range All() {

@@ -51,7 +51,7 @@ func Live(t *testing.T, e *kit.Exercise) {
 // merely loaded gets a second run.
 func Real(t *testing.T, e *kit.Exercise, name string) {
 	t.Helper()
-	if testing.Short() || raced {
+	if testing.Short() || Raced {
 		t.Skip("runs in real time")
 	}
 	s := load(t, name)

@@ -2,5 +2,5 @@
 
 package livetest
 
-// raced says that the race detector is off.
-const raced = false
+// Raced says that the race detector is off.
+const Raced = false

@@ -2,5 +2,5 @@
 
 package livetest
 
-// raced says that the race detector is on, with which a run in real time says little of the machine.
-const raced = true
+// Raced says that the race detector is on, with which everything is many times slower, and a run in real time says little.
+const Raced = true

@@ -1,5 +1,0 @@
-//go:build !race
-
-package exercises
-
-const raced = false

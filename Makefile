@@ -1,5 +1,6 @@
 # Weir. `make run` builds and serves the lab; `make test` runs every test, the browser's included.
 GO       ?= go
+export GO
 ADDR     ?= 127.0.0.1:8090
 SOURCES  := $(shell find cmd engine exercises labs testdata/golden web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
 
@@ -32,23 +33,23 @@ scripts-check:
 lint: pages
 	scripts/lint.sh
 
-# All packages but the browser's tests.
 # What a package may take on a machine that is busy with others.
 PATIENCE = -timeout 25m
+# All but the browser's tests.
 PACKAGES = $$($(GO) list ./... | grep -v /browser_test)
 
 unit: pages
-	$(GO) test $(PATIENCE) $(PACKAGES)
-	$(GO) test $(PATIENCE) -tags invariants ./engine/...
+	scripts/gotest.sh $(PATIENCE) $(PACKAGES)
+	scripts/gotest.sh $(PATIENCE) -tags invariants ./engine/...
 
 race: pages
-	CGO_ENABLED=1 $(GO) test $(PATIENCE) -race $(PACKAGES)
+	CGO_ENABLED=1 scripts/gotest.sh $(PATIENCE) -race $(PACKAGES)
 
 fuzz:
 	scripts/fuzz.sh 3s
 
 browser: pages
-	$(GO) test $(PATIENCE) -count=1 ./web/browser_test
+	scripts/gotest.sh $(PATIENCE) -count=1 ./web/browser_test
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/...

@@ -17,11 +17,21 @@ import (
 
 func TestMain(m *testing.M) {
 	RunChild()
+	// A folder of its own: the tests of other packages, which run at the same time, build cores too.
+	dir, err := os.MkdirTemp("", "sandbox-test-")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		println(err.Error())
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if left := leftBehind(); len(left) > 0 {
 			println("left behind:", strings.Join(left, " "))
 			code = 1
 		}
+		_ = os.RemoveAll(dir)
 		os.Exit(code)
 	}))
 }

@@ -166,7 +166,7 @@ func judgeHeldBack(o *observed) verdict {
 	case silent == task.NoInput:
 		return verdict{reading: say("evidence.silence")}
 	case o.v.Int("idleTimeoutMs") > 0:
-		return verdict{reading: say("evidence.noTimeout")}
+		return verdict{reading: say("evidence.noIdleTimeout")}
 	case o.s.State != "RUNNING" || o.settledMs < 0:
 		return verdict{reading: say("evidence.settling")}
 	}
@@ -187,7 +187,7 @@ func judgeGoesOn(o *observed) verdict {
 	case silent == task.NoInput:
 		return verdict{reading: say("evidence.silence")}
 	case timeout == 0:
-		return verdict{reading: say("evidence.setTimeout")}
+		return verdict{reading: say("evidence.setIdleTimeout")}
 	case o.s.State != "RUNNING" || o.settledMs+settleMs < timeout+2*heldLagMs:
 		return verdict{reading: say("evidence.settling")}
 	}

@@ -32,7 +32,7 @@ func TestDiagnose(t *testing.T) {
 		says       string
 	}{
 		{"the flagship", vertices(two("source", subtask(0, 0, 1000), subtask(1, 0, 1000)), two("slow-map", subtask(0, 1000, 0), subtask(1, 998, 0))),
-			"slow-map", "source=victim slow-map=cause", "slow-map 0 is busy for 1000 ms/s and back-pressured for 0"},
+			"slow-map", "source=victim slow-map=cause", "slow-map 0 is busy for 1,000 ms/s and back-pressured for 0"},
 		{"one hot subtask among idle ones", vertices(two("source", subtask(0, 0, 1000), subtask(1, 20, 980)), two("slow-map", subtask(0, 0, 0), subtask(1, 996, 0))),
 			"slow-map", "source=victim slow-map=cause", "slow-map 1"},
 		{"pressure passes through the middle", vertices(two("source", subtask(0, 0, 1000), subtask(1, 0, 990)), two("slow-map", subtask(0, 100, 900), subtask(1, 80, 920)), two("sink", subtask(0, 990, 0), subtask(1, 985, 0))),
@@ -73,7 +73,7 @@ func TestDiagnosisAdvises(t *testing.T) {
 	s.Checkpoints = []metric.Checkpoint{{ID: 4, Status: "IN_PROGRESS"}, {ID: 3, Status: "COMPLETED", EndToEndDurationMs: 2500}}
 	d := Diagnose(s, l.Defaults())
 	d.annotate(s)
-	if len(s.Diagnosis.Advice) != 2 || !strings.Contains(s.Diagnosis.Advice[0], "asynchronous") || !strings.Contains(s.Diagnosis.Advice[1], "Checkpoint 3 took 2500 ms") {
+	if len(s.Diagnosis.Advice) != 2 || !strings.Contains(s.Diagnosis.Advice[0], "asynchronous") || !strings.Contains(s.Diagnosis.Advice[1], "Checkpoint 3 took 2,500 ms") {
 		t.Errorf("advice %q", s.Diagnosis.Advice)
 	}
 	if s.Vertices[0].Role != RoleVictim || s.Vertices[0].BackpressureLevel != LevelHigh || s.Vertices[1].Role != RoleCause || s.Vertices[1].BackpressureLevel != LevelOK {
@@ -105,7 +105,7 @@ func TestExplainCheckpoint(t *testing.T) {
 		c           *metric.Checkpoint
 		phase, says string
 	}{
-		{at(2000, 300, 5, 10), "startDelay", "2000 ms to arrive, 86 % of the time"},
+		{at(2000, 300, 5, 10), "startDelay", "2,000 ms to arrive, 86 % of the time"},
 		{at(100, 900, 5, 10), "alignment", "skew"},
 		{at(10, 20, 300, 10), "sync", "access to state"},
 		{at(10, 20, 3, 400), "async", "storage"},

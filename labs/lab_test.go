@@ -247,6 +247,9 @@ func TestEverySentenceExists(t *testing.T) {
 			return true
 		})
 	}
+	if n := len(sentences) + len(networkSentences) + len(stateSentences) + len(eventTimeSentences) + len(valueSentences); n != len(catalogue) {
+		t.Errorf("%d sentences have %d keys: two share one, and the later is said for both", n, len(catalogue))
+	}
 	for key := range said {
 		if _, ok := catalogue[key]; !ok {
 			t.Errorf("no sentence %s", key)

@@ -91,9 +91,9 @@ func parseLesson(src []byte) (*Lesson, error) {
 		switch {
 		case quiz != nil:
 		case step == nil:
-			l.Intro = template.HTML(out.String())
+			l.Intro = template.HTML(together(out.String()))
 		default:
-			step.HTML = template.HTML(dotted.ReplaceAllStringFunc(out.String(), breakable))
+			step.HTML = template.HTML(dotted.ReplaceAllStringFunc(together(out.String()), breakable))
 			l.Steps = append(l.Steps, *step)
 		}
 		out.Reset()
@@ -160,6 +160,12 @@ var dotted = regexp.MustCompile(`<code>[\w-]+(\.[\w-]+)+</code>`)
 
 // breakable lets a line break behind each dot of a name.
 func breakable(name string) string { return strings.ReplaceAll(name, ".", ".<wbr>") }
+
+// measured finds a figure and its unit.
+var measured = regexp.MustCompile(`(\d) ((?:ms|s|min|B|[KMG]i?B)\b|%|毫?秒)`)
+
+// together keeps a figure and its unit on one line.
+func together(html string) string { return measured.ReplaceAllString(html, "$1\u00a0$2") }
 
 // followLinks notes the knobs and claims that a block links to, and points the links at the page.
 func (s *LessonStep) followLinks(block ast.Node) {

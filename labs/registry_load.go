@@ -15,7 +15,7 @@ func loadKnobs() []Knob {
 		}, func(s *task.Settings) *float64 { return &s.Rate }),
 		intKnob(Knob{
 			Name: "recordBytes", Group: "load", Min: 0, Max: 1 << 20, Unit: "bytes", Scale: "log", TakesEffect: Restart,
-			Label: Text{"Payload", "负载大小"},
+			Label: Text{"Payload", "载荷大小"},
 			Help: Text{"Characters in each record's payload. 256 make about 270 bytes on the wire: a length, a tag and the key come on top.",
 				"每条记录负载的字符数。256 个字符在网络上约为 270 字节，另加长度、标记和键。"},
 		}, func(s *task.Settings) *int { return &s.RecordBytes }),

@@ -1,6 +1,9 @@
 package labs
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Text is one sentence in the languages of the lab.
 type Text struct {
@@ -33,7 +36,38 @@ func (m Message) In(lang string) string {
 	if len(m.Args) == 0 {
 		return t.In(lang)
 	}
-	return fmt.Sprintf(t.In(lang), m.Args...)
+	args := make([]any, len(m.Args))
+	for i, a := range m.Args {
+		switch n := a.(type) {
+		case int:
+			args[i] = figure(n)
+		case int64:
+			args[i] = figure(n)
+		default:
+			args[i] = a
+		}
+	}
+	return fmt.Sprintf(t.In(lang), args...)
+}
+
+// figure is a whole number that is written with its thousands apart, as the pages write theirs: 13,899.
+type figure int64
+
+// Format writes the figure; what is not a plain %d is written as fmt would.
+func (f figure) Format(s fmt.State, verb rune) {
+	if _, wide := s.Width(); verb != 'd' || wide {
+		_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), int64(f))
+		return
+	}
+	digits := strconv.FormatInt(int64(f), 10)
+	sign := ""
+	if f < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	_, _ = fmt.Fprint(s, sign, digits)
 }
 
 // String returns the English sentence.

@@ -15,6 +15,7 @@
 //	10  a target that is never reached              engine/task TestDebloaterTraces, TestDebloaterTellsThatTheFloorIsReached
 //	11  idle channels                               debloat_test.go; engine/task TestDebloaterTraces
 //	12  silence measured as zero throughput         debloat_test.go; engine/task TestSilenceDoesNotCountAsThroughput
+//	13  a barrier stuck in the output queue        engine/job TestBarrierStuckInTheOutputQueue; engine/checkpoint testdata/alternating
 //	14  uploaded taken for the size                state_test.go; engine/job TestSizesOfCheckpoints
 //	15  shared files left after an upload error    engine/job TestIncrementalUnderFaults; engine/checkpoint testdata/registry/failed
 //	16  same file name, other content              state_test.go; engine/state/lsm TestUploadsPlan

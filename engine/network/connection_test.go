@@ -252,6 +252,13 @@ func TestTransfer(t *testing.T) {
 				}
 				to.close()
 				wg.Wait()
+				for i, p := range from.made { // the last picture of a job still tells what was sent
+					for sub := range consumers {
+						if s, ok := p.ReaderStats(sub); !ok || s.SentBuffers != count || s.SentEvents != 1 {
+							t.Errorf("partition %d subpartition %d, when its reader is gone: %+v, %v", i, sub, s, ok)
+						}
+					}
+				}
 				from.close()
 			})
 		})

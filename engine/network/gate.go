@@ -18,6 +18,7 @@ type Gate struct {
 	wake     func()
 	urge     func() // a priority event came
 	channels []InputChannel
+	ends     endOfData
 
 	mu       sync.Mutex
 	queue    []int32 // ring of channel indexes

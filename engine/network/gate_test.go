@@ -124,6 +124,13 @@ func (s *gateScript) run(t *testing.T, d *datadriven.TestData) string {
 			s.say("channel %d: %s %d bytes", from, b.Type, len(b.Bytes))
 			b.Recycle()
 		}
+	case "end-of-data": // as the task hands it to the gate
+		if end, err := s.gate.ReceiveEndOfData(ch, d.HasArg("drain")); err != nil {
+			s.say("error: %v", err)
+		} else {
+			s.say("end of data: %s", end)
+		}
+		return strings.Join(s.happened, "\n") + "\n"
 	case "resume":
 		if err := s.gate.Channel(ch).Resume(); err != nil {
 			s.say("error: %v", err)

@@ -283,16 +283,12 @@ func (s *serverConn) end() {
 	s.manager.serverDone(s)
 }
 
-// ReaderStats reads who sends a subpartition to another task manager; false if nobody does.
+// ReaderStats reads who sends a subpartition to another task manager, or sent it; false if nobody did.
 func (p *ResultPartition) ReaderStats(sub int) (ReaderStats, bool) {
 	s := p.subs[sub]
 	s.mu.Lock()
-	v := s.view
+	r, ok := s.reader.(*Reader)
 	s.mu.Unlock()
-	if v == nil {
-		return ReaderStats{}, false
-	}
-	r, ok := v.listener.(*Reader)
 	if !ok {
 		return ReaderStats{}, false
 	}

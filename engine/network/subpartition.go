@@ -42,6 +42,7 @@ type Subpartition struct {
 	finished bool
 	released bool
 	view     *View
+	reader   AvailabilityListener // of the view there is or was: its readings outlive it
 	// returnEmpty hands out finished buffers in which nothing is left, to a reader that gave credit for them.
 	returnEmpty bool
 
@@ -401,7 +402,7 @@ func (s *Subpartition) createView(l AvailabilityListener) (*View, error) {
 		return nil, fmt.Errorf("network: subpartition %d is being read already", s.index)
 	}
 	v := &View{s: s, listener: l}
-	s.view = v
+	s.view, s.reader = v, l
 	notify := s.core != nil && s.core.available(true) || s.core == nil && s.available()
 	s.mu.Unlock()
 	if notify {

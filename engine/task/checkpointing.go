@@ -38,7 +38,8 @@ func (t *Task) event(b network.Buffer, channel int) error {
 	case serde.CancelCheckpointMarker:
 		return t.act(t.barriers.Cancel(channel, e.CheckpointID, time.Now()))
 	case serde.EndOfDataEvent:
-		return nil
+		_, err := t.Gate.ReceiveEndOfData(channel, e.Drain)
+		return err
 	case serde.EndOfPartitionEvent:
 		t.openInputs--
 		actions := t.barriers.EndOfPartition(channel, time.Now())

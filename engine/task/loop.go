@@ -189,8 +189,10 @@ func (t *Task) count(b network.Buffer, channel int) {
 	}
 }
 
-// finish ends event time, the operators, and then the output.
+// finish ends event time, the operators, and then the output. Behind a gate one of whose producers was only stopped, what
+// comes after the task learns that too.
 func (t *Task) finish() error {
+	drained := t.Gate == nil || t.Gate.EndOfData() != network.Stopped
 	if err := t.endOfTime(); err != nil {
 		return err
 	}
@@ -203,7 +205,7 @@ func (t *Task) finish() error {
 	if t.Writer == nil {
 		return t.awaitWrites()
 	}
-	if err := t.Writer.BroadcastEvent(serde.EndOfDataEvent{Drain: true}, false); err != nil {
+	if err := t.Writer.BroadcastEvent(serde.EndOfDataEvent{Drain: drained}, false); err != nil {
 		return err
 	}
 	if err := t.Writer.Finish(); err != nil {

@@ -214,7 +214,7 @@ func (r *restore) materialize(i int, dir string) error {
 		if files == nil {
 			files = checkpoint.NewMemoryShared()
 		}
-		if err := place(fs, files, f, fs.PathJoin(dir, path.Clean(f.Name))); err != nil {
+		if err := place(fs, files, f, fs.PathJoin(dir, placedAs(path.Clean(f.Name)))); err != nil {
 			return fmt.Errorf("file %s of the state: %w", f.Name, err)
 		}
 	}

@@ -291,6 +291,25 @@ func TestLessonRescale(t *testing.T) {
 	}
 }
 
+// A checkpoint can be taken in every generation of stores, however often they were restored, merged and clipped before.
+func TestManyGenerations(t *testing.T) {
+	j := newJob(t)
+	j.start(2, nil)
+	for id, p := range []int{3, 1, 5, 2, 2, 2, 1, 4, 3, 3, 2} {
+		j.run(1000, 1000, "")
+		j.start(p, j.checkpoint(int64(id+1)))
+		for i, s := range j.subtasks {
+			for k, n := range s.counts(t) {
+				if n != int64(id+1) {
+					t.Fatalf("generation %d, subtask %d of %d: key %s counts %d", id+1, i, p, k, n)
+				}
+			}
+		}
+	}
+	j.checkpoint(99)
+	j.stop()
+}
+
 // The same key groups: the files are hard links of those in the shared folder, and what is checkpointed next stores only
 // what is new.
 func TestSamePathLinksAndReuses(t *testing.T) {

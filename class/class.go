@@ -49,6 +49,7 @@ type Steering struct {
 	Spotlight string         `json:"spotlight,omitempty"` // the session that every page follows
 	Frozen    bool           `json:"frozen,omitempty"`
 	Question  string         `json:"question,omitempty"` // the open one
+	Until     time.Time      `json:"until,omitzero"`     // what all pages count down to
 }
 
 // Person is a learner of one class.

@@ -35,21 +35,3 @@ func ShowTime(t time.Time, zone string) string {
 	}
 	return t.Format("Mon 2006-01-02 15:04 MST (UTC-07:00)")
 }
-
-// ShowDeadline writes a deadline in the class's zone, and in the learner's if that shows another clock then.
-func ShowDeadline(due time.Time, classZone, learnerZone string) string {
-	text := ShowTime(due, classZone)
-	a, errA := Zone(classZone)
-	b, errB := Zone(learnerZone)
-	if errA != nil {
-		a = time.UTC
-	}
-	if errB != nil {
-		return text
-	}
-	_, there := due.In(a).Zone()
-	if _, here := due.In(b).Zone(); here == there {
-		return text
-	}
-	return text + ", " + ShowTime(due, learnerZone) + " where you are"
-}

@@ -152,6 +152,9 @@ func TestExercises(t *testing.T) {
 		if e.Minutes <= 0 || e.MaxPoints() <= 0 {
 			t.Errorf("exercise %s: %d minutes, %d points", e.ID, e.Minutes, e.MaxPoints())
 		}
+		if e.Kind == kit.Code && !slices.ContainsFunc(e.Checks, func(d kit.Def) bool { return d.Hidden }) {
+			t.Errorf("exercise %s has no hidden check", e.ID)
+		}
 		if err := checksProblem(e); err != nil {
 			t.Errorf("exercise %s: %v", e.ID, err)
 		}

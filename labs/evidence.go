@@ -168,6 +168,13 @@ func (e *Evidence) Observe(s *metric.Snapshot, v Values, changes []KnobChange) {
 	}
 }
 
+// Pause ends what is being measured: the time until the next look counts for nothing.
+func (e *Evidence) Pause() {
+	e.o.off.window.close()
+	e.o.on.window.close()
+	e.compared.last = nil
+}
+
 // compare brings the rows up to date.
 func (e *Evidence) compare() {
 	e.compared.observe(e.o.s, e.o.v, e.lastChange)

@@ -11,7 +11,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+
+	"weir/whole"
 )
 
 // RecordFileVersion is the version of the format of run.weir: gzip around JSON, an envelope with the digest and the
@@ -76,31 +77,11 @@ func (r *Record) Write(w io.Writer, key ed25519.PrivateKey) error {
 }
 
 // Save writes the record to a file that is there whole or not at all.
-func (r *Record) Save(path string, key ed25519.PrivateKey) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".run-*.weir")
-	if err != nil {
+func (r *Record) Save(path string, key ed25519.PrivateKey) error {
+	if err := whole.Replace(path, 0o644, func(w io.Writer) error { return r.Write(w, key) }); err != nil {
 		return fmt.Errorf("record %s: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-			err = fmt.Errorf("record %s: %w", path, err)
-		}
-	}()
-	if err = r.Write(f, key); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // RecordError says why a record is refused, to a learner.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"weir/whole"
 )
 
 // recordKeyFile is the name of the key's file in the data folder.
@@ -30,19 +32,8 @@ func RecordKey(dir string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key for records: %w", err)
 	}
-	// Written aside and linked into place: whoever comes second finds the whole key of the first.
-	f, err := os.CreateTemp(dir, ".record-*.key") // with mode 0600
-	if err != nil {
-		return nil, fmt.Errorf("key for records: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(hex.EncodeToString(key.Seed()) + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, fmt.Errorf("key for records: %w", err)
-	}
-	switch err := os.Link(f.Name(), path); {
-	case errors.Is(err, fs.ErrExist):
-	case err != nil:
+	// Whoever comes second finds the whole key of the first.
+	if err := whole.Create(path, []byte(hex.EncodeToString(key.Seed())+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("key for records: %w", err)
 	}
 	return readRecordKey(path)

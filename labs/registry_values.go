@@ -33,7 +33,7 @@ func valueKnobs() []Knob {
 			Name: "inPlaceUpdate", Group: "state", TakesEffect: Now,
 			Label: Text{"Change in place", "原地修改"},
 			Help: Text{"The count that was read is raised where it is, and never put back. It is a mistake on purpose: whether it works depends on the backend.",
-				"把读到的计数就地加一，不再写回。这是故意犯的错：有没有效果取决于后端。"},
+				"把读到的计数原地加一，不再写回。这是故意犯的错：有没有效果取决于后端。"},
 		}, func(s *task.Settings) *bool { return &s.InPlaceUpdate }),
 		boolKnob(Knob{
 			Name: "snapshotCompression", Group: "state", TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.snapshot-compression",

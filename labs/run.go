@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/engine/checkpoint"
 	"weir/engine/job"
 	"weir/engine/keygroup"
 	"weir/engine/metric"
@@ -37,7 +38,9 @@ type StartOptions struct {
 	CheckpointDir string
 	// Restore is the folder of the checkpoint to start from; empty starts without state.
 	Restore string
-	Logger  *slog.Logger // nil discards
+	// Disk is what checkpoints are written to; nil is the machine's disk. It may refuse what is too much.
+	Disk   checkpoint.FileSystem
+	Logger *slog.Logger // nil discards
 }
 
 // engineJob is what a run needs of a job. *job.Job is the one implementation; tests have another.
@@ -66,6 +69,7 @@ type Run struct {
 	ownDir bool
 	log    *slog.Logger
 	tracer *trace.Tracer
+	disk   checkpoint.FileSystem
 	start  func(job.Graph, task.Settings, job.Options) (engineJob, error)
 
 	quit chan struct{} // ends the observer
@@ -111,7 +115,7 @@ func startRun(o StartOptions, start func(job.Graph, task.Settings, job.Options) 
 		return nil, err
 	}
 	r := &Run{
-		lab: l, input: o.Input, values: values, dir: o.CheckpointDir, log: o.Logger, tracer: trace.New(), start: start,
+		lab: l, input: o.Input, values: values, dir: o.CheckpointDir, log: o.Logger, tracer: trace.New(), disk: o.Disk, start: start,
 		evidence: NewEvidence(l), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	if r.log == nil {
@@ -164,7 +168,7 @@ func (r *Run) startJob(v Values, restore string) error {
 		// The checkpoints of a job that started empty do not belong to the earlier ones.
 		dir = filepath.Join(dir, fmt.Sprintf("job-%d", r.jobs+1))
 	}
-	j, err := r.start(g, v.Settings(), job.Options{Lab: r.lab.ID, CheckpointDir: dir, RestorePath: restore, Tracer: r.tracer, Frames: r.frames, Logger: r.log})
+	j, err := r.start(g, v.Settings(), job.Options{Lab: r.lab.ID, CheckpointDir: dir, RestorePath: restore, Disk: r.disk, Tracer: r.tracer, Frames: r.frames, Logger: r.log})
 	if err != nil {
 		return err
 	}
@@ -214,7 +218,11 @@ func (r *Run) observe() {
 
 func (r *Run) look() {
 	s := r.snapshotLocked()
-	r.evidence.Observe(s, r.values, r.changes)
+	if r.restarting { // the sources stand still until the last checkpoint is taken: that is no rate of these knobs
+		r.evidence.Pause()
+	} else {
+		r.evidence.Observe(s, r.values, r.changes)
+	}
 	r.record.sample(s)
 }
 

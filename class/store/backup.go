@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"weir/class"
+	"weir/whole"
 )
 
 // A backup is the same for both databases: gzip of lines of JSON. The first names the format and its version, each
@@ -106,40 +106,11 @@ func (k kind) variable() any {
 // Backup writes all classes, as they are at one moment, to a file from which Restore makes them again in either
 // database. The file takes the place of another of its name only when it is whole. Learners' work is in it and hashes of their
 // tokens: only its owner may read it.
-func (s *Store) Backup(ctx context.Context, path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
-	if err != nil {
-		return fmt.Errorf("store: Backup: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	err = s.backup(ctx, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err == nil {
-		err = syncFolder(filepath.Dir(path))
-	}
-	if err != nil {
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := whole.Replace(path, 0o600, func(w io.Writer) error { return s.backup(ctx, w) }); err != nil {
 		return fmt.Errorf("store: Backup: %w", err)
 	}
 	return nil
-}
-
-// syncFolder has the name of a new file on the disk.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every system can do this with a folder
-	return d.Close()
 }
 
 func (s *Store) backup(ctx context.Context, to io.Writer) error {

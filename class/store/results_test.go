@@ -170,6 +170,9 @@ func TestMerge(t *testing.T) {
 			}
 		}
 		same(t, got(s.People(ctx, c.ID))(t), []class.Person{got(s.PersonByID(ctx, p.ID))(t)})
+		if m := got(s.Merged(ctx, c.ID))(t); len(m) != 2 || m[0].Merged != p.ID || m[1].Merged != p.ID || m[0].ID == m[1].ID {
+			t.Errorf("merged into the first: %+v", m)
+		}
 		if r := got(s.Results(ctx, c.ID, p.ID))(t); len(r) != 1 || r[0].Late {
 			t.Errorf("results of both, in time by the later extension: %+v", r)
 		}

@@ -48,9 +48,10 @@ func TestSQLiteWritesThrough(t *testing.T) {
 	}
 }
 
-// TestTables holds the tables of a backup to those that the migrations make, in both databases.
+// TestTables holds the tables of a backup to those that the migrations make, in both databases. What is of the servers alone
+// is in no backup.
 func TestTables(t *testing.T) {
-	want := map[string]bool{}
+	want := map[string]bool{"servers.id": true, "servers.url": true, "servers.pin": true, "servers.seen": true, "secrets.name": true, "secrets.value": true}
 	for _, one := range tables {
 		for _, c := range one.columns {
 			want[one.name+"."+c.name] = true

@@ -4,6 +4,6 @@ import "weir/engine/checkpoint"
 
 // OnDisk has a job keep its checkpoints on a disk of the test's.
 func OnDisk(o Options, disk checkpoint.FileSystem) Options {
-	o.disk = disk
+	o.Disk = disk
 	return o
 }

@@ -57,7 +57,7 @@ func (j *Job) openStorage(s *task.Settings) error {
 			return fmt.Errorf("checkpoint folder: %w; name another one", err)
 		}
 	}
-	j.storage = checkpoint.NewFileStorage(dir, j.options.disk)
+	j.storage = checkpoint.NewFileStorage(dir, j.options.Disk)
 	highest, err := j.storage.HighestID()
 	if err != nil {
 		j.removeTemp()

@@ -48,7 +48,8 @@ type Options struct {
 	Logger logger
 	// Cores replaces parts of the engine.
 	Cores Cores
-	disk  checkpoint.FileSystem // of checkpoints; nil is the machine's. Tests make it fail.
+	// Disk is where file checkpoints go; nil is the machine's. A write that it refuses fails the checkpoint with its reason.
+	Disk checkpoint.FileSystem
 }
 
 // Errors of a job that cannot do what it is asked as it is now.

@@ -115,6 +115,6 @@ func (e stateError) Error() string { return string(e) }
 
 // The rule of keyed state. Flink answers with the value of another key instead.
 const (
-	ErrNoCurrentKey   = stateError("keyed state was accessed outside a record: which key it belongs to is set before each record and cleared behind it")
+	ErrNoCurrentKey   = stateError("keyed state was accessed outside a record: which key it belongs to is set before each record and cleared after it")
 	ErrOtherGoroutine = stateError("keyed state was accessed from a goroutine other than its task's: only the task's own may touch it, since the current key is set there")
 )

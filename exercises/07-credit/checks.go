@@ -34,6 +34,7 @@ var checks = []kit.Def{
 		"Count what is free after the return. Above what is required a floating buffer goes in its stead: the sum stays, and the sender knows of the sum.", "数一数归还之后的空闲数。超过所需时，换一个浮动 buffer 还给池：总数不变，而发送端知道的正是总数。"),
 		Name: labs.Text{En: "More than required: a floating buffer goes back", Zh: "多于所需：还一个浮动 buffer"}},
 	{ID: "random", Points: 4, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories of both ends, inside Weir's own", Zh: "两端的随机历史，装在 Weir 自己的实现里"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: scripts, Run: edges, Name: labs.Text{En: "A channel without exclusive buffers, and two channels side by side", Zh: "没有独占 buffer 的通道，以及并存的两个通道"}},
 	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job: every record arrives once", Zh: "运行中的作业：每条记录到达一次"}},
 }
 

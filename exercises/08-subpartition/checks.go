@@ -36,6 +36,9 @@ var checks = []kit.Def{
 		"A priority event goes behind the other priority events, before all else, and passes a blocked queue.", "优先事件排在其他优先事件之后、其余一切之前，并能穿过被阻塞的队列。"),
 		Name: labs.Text{En: "A priority event goes ahead", Zh: "优先事件走在前面"}},
 	{ID: "random", Points: 4, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own subpartition", Zh: "随机历史，与 Weir 自己的子分区比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: scripts, Run: script(edgesScript, "Poll, Available and Backlog where a barrier, empty buffers and priority events meet; in Flink, PipelinedSubpartition.pollBuffer", "barrier、空 buffer 与优先事件相遇时的 Poll、Available、Backlog；对应 Flink 的 PipelinedSubpartition.pollBuffer",
+		"Draw the queue after each call. Two barriers block twice; a priority event behind a barrier is still ahead of the data.", "每次调用之后画出队列。两个 barrier 阻塞两次；barrier 之后的优先事件仍走在数据前面。"),
+		Name: labs.Text{En: "Barriers, empty buffers and priority events together", Zh: "barrier、空 buffer 与优先事件同时出现"}},
 	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job with checkpoints: every record arrives once", Zh: "带检查点的运行中作业：每条记录到达一次"}},
 }
 

@@ -18,6 +18,7 @@ var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys of the lesson, step by step", Zh: "课程里的几个键，逐步核对"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: 300 hash codes and 215 keys", Zh: "真实 Flink 的答案：300 个哈希码与 215 个键"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random keys against Weir's own code", Zh: "随机键，与 Weir 自己的实现比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "The smallest and the largest of everything", Zh: "各种最小与最大的值"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job counts the keys of each subtask", Zh: "运行中的作业统计每个子任务的键"}},
 }
 

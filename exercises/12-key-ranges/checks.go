@@ -19,6 +19,7 @@ var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "128 key groups on 2 and 3 subtasks, and what moves", Zh: "128 个键组在 2 个与 3 个子任务上，以及移动的部分"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: ranges and owners", Zh: "真实 Flink 的答案：区间与归属"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random sizes against Weir's own code", Zh: "随机规模，与 Weir 自己的实现比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "One group, one subtask, a group for each subtask", Zh: "一个键组、一个子任务、每个子任务一个键组"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A job that runs on your ranges, rescaled 2 → 3 → 5 → 2", Zh: "用你的区间运行的作业，扩缩容 2 → 3 → 5 → 2"}},
 }
 
@@ -159,28 +160,42 @@ func random(_ context.Context, w *kit.Work, seed uint64) *kit.Finding {
 	p := proxy{w.Core}
 	for range 25 {
 		most := 1 + rnd.IntN(1<<(1+rnd.IntN(9)))
-		before, after := 1+rnd.IntN(most), 1+rnd.IntN(most)
-		all, err := keygroup.Ranges(most, before)
-		if err != nil {
-			return history.Broken(err)
-		}
-		var want [][2]int
-		groups, owners := make([]int, most), make([]int, most)
-		for sub, r := range all {
-			want = append(want, [2]int{r.First, r.Last + 1})
-			for g := range r.All() {
-				groups[g], owners[g] = g, sub
-			}
-		}
-		if f := judgeRanges(p, most, before, want); f != nil {
-			return f
-		}
-		if f := judgeOwners(p, groups, most, before, owners); f != nil {
-			return f
-		}
-		if f := judgeMoves(p, most, before, after); f != nil {
+		if f := judgeAll(p, most, 1+rnd.IntN(most), 1+rnd.IntN(most)); f != nil {
 			return f
 		}
 	}
 	return nil
+}
+
+// edges are the sizes at which something is as small or as large as it can be.
+func edges(_ context.Context, w *kit.Work, _ uint64) *kit.Finding {
+	for _, c := range [][3]int{{1, 1, 1}, {2, 2, 1}, {128, 128, 1}, {128, 1, 128}, {128, 127, 128}, {127, 126, 2}, {1000, 999, 7}} {
+		if f := judgeAll(proxy{w.Core}, c[0], c[1], c[2]); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// judgeAll compares the ranges and owners of one parallelism, and what moves to another, with Weir's own.
+func judgeAll(p proxy, most, before, after int) *kit.Finding {
+	all, err := keygroup.Ranges(most, before)
+	if err != nil {
+		return history.Broken(err)
+	}
+	var want [][2]int
+	groups, owners := make([]int, most), make([]int, most)
+	for sub, r := range all {
+		want = append(want, [2]int{r.First, r.Last + 1})
+		for g := range r.All() {
+			groups[g], owners[g] = g, sub
+		}
+	}
+	if f := judgeRanges(p, most, before, want); f != nil {
+		return f
+	}
+	if f := judgeOwners(p, groups, most, before, owners); f != nil {
+		return f
+	}
+	return judgeMoves(p, most, before, after)
 }

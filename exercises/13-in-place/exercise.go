@@ -32,7 +32,7 @@ func Exercise() *kit.Exercise {
 	return &kit.Exercise{
 		ID: "in-place", Kind: kit.Predict, Lab: "backends", Minutes: 8, Level: "core",
 		Title:   labs.Text{En: "Changed, but not put back", Zh: "改了，却没写回"},
-		Summary: labs.Text{En: "A function reads its count, raises it where it is, and forgets to write it back: say what becomes of it on each backend.", Zh: "一个函数读出计数，就地加一，却忘了写回：先说出在两种后端上各会怎样。"},
+		Summary: labs.Text{En: "A function reads its count, raises it where it is, and forgets to write it back: say what becomes of it on each backend.", Zh: "一个函数读出计数，原地加一，却忘了写回：先说出在两种后端上各会怎样。"},
 		Hints: [3]labs.Text{
 			{En: "What does a read give you: the value that is stored, or another one like it?", Zh: "读取给你的是存着的那个值，还是另一个一样的？"},
 			{En: "hashmap keeps objects and hands them out. lsm keeps bytes, and makes an object of them at each read.", Zh: "hashmap 存的是对象，直接交出来。lsm 存的是字节，每次读取都用它们造一个对象。"},

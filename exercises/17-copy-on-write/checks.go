@@ -18,6 +18,7 @@ import (
 var checks = []kit.Def{
 	{ID: "script", Points: 3, Run: script, Name: labs.Text{En: "Who gets a copy, and when: the behaviours of Flink's map", Zh: "谁在何时得到副本：Flink 那张 map 的行为"}},
 	{ID: "random", Points: 3, Seeds: 5, Run: random, Name: labs.Text{En: "Random histories against Weir's own map", Zh: "随机历史，与 Weir 自己的 map 比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "Empty snapshots, keys that come back, snapshots released out of order", Zh: "空快照、删了又来的键、不按顺序释放的快照"}},
 	{ID: "job", Needs: []string{"script"}, Points: 4, Run: inJob, Name: labs.Text{En: "The state of a running count: a checkpoint read while records come, and a restore", Zh: "运行中计数任务的状态：一边来数据一边读检查点，再恢复"}},
 }
 

@@ -21,6 +21,7 @@ var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Keys by hand, byte by byte", Zh: "手算的键，逐字节核对"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink writes: 460 keys, prefixes and timers", Zh: "真实 Flink 写出的 460 个键、前缀与定时器"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random entries against Weir's own builder", Zh: "随机条目，与 Weir 自己的构造器比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "The last group, long parts, the first and the last time", Zh: "最后一个键组、很长的部分、最早与最晚的时间"}},
 	{ID: "store", Needs: []string{"script"}, Points: 3, Run: inStore, Name: labs.Text{En: "A real store: each key is found, each range of groups is cut right", Zh: "真实的存储：每个键都能找到，每段键组都切得对"}},
 }
 

@@ -21,6 +21,7 @@ var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "2 → 3, 3 → 2 and 2 → 2, state by state", Zh: "2 → 3、3 → 2、2 → 2，逐种状态核对"}},
 	{ID: "golden", Points: 3, Run: goldenCases, Name: labs.Text{En: "What real Flink deals: 87 repartitions of operator state", Zh: "真实 Flink 的分配：87 次算子状态重分配"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random checkpoints against Weir's own assignment", Zh: "随机检查点，与 Weir 自己的分配比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "Fewer entries than subtasks, missing reports, handles with gaps", Zh: "条目比子任务少、有人没有上报、handle 之间有空缺"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job, rescaled by your assignment on both backends", Zh: "运行中的作业，在两种后端上按你的分配扩缩容"}},
 }
 

@@ -19,6 +19,7 @@ import (
 var checks = []kit.Def{
 	{ID: "script", Points: 2, Run: script, Name: labs.Text{En: "Upload, reuse, subsume, abort: step by step", Zh: "上传、复用、淘汰、放弃：逐步核对"}},
 	{ID: "random", Points: 2, Seeds: 5, Run: random, Name: labs.Text{En: "Random histories against Weir's own halves", Zh: "随机历史，与 Weir 自己的两半比较"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: []string{"script"}, Run: edges, Name: labs.Text{En: "A part that is refused, an abort without uploads, a notification for an aborted checkpoint", Zh: "被拒绝的部分、没有上传的放弃、给已放弃检查点的通知"}},
 	{ID: "faults", Needs: []string{"script"}, Points: 3, Seeds: 5, Run: faults, Name: labs.Text{En: "The real coordinator and storage, with failing uploads and lost or late notifications", Zh: "真实的协调者与存储：上传失败，通知丢失或迟到"}},
 	{ID: "job", Needs: []string{"script"}, Points: 3, Run: inJob, Name: labs.Text{En: "A running job with failing checkpoints: what is left in the shared folder", Zh: "检查点会失败的运行作业：共享文件夹里剩下什么"}},
 }

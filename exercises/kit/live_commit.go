@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/labs"
+	"weir/whole"
 )
 
 // CommittedFile is where the first answer to a predict exercise is kept, beside answer.json.
@@ -47,16 +48,7 @@ func Commit(dir, exercise string, answer map[string]any, now time.Time) (*Commit
 	if err != nil {
 		return nil, fmt.Errorf("exercise %s: answer: %w", exercise, err)
 	}
-	f, err := os.CreateTemp(dir, ".committed-*.json")
-	if err != nil {
-		return nil, fmt.Errorf("exercise %s: answer: %w", exercise, err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, fmt.Errorf("exercise %s: answer: %w", exercise, err)
-	}
-	err = os.Link(f.Name(), path) // fails if there is one
+	err = whole.Create(path, append(b, '\n'))
 	if err == nil {
 		return mine, nil
 	}

@@ -22,6 +22,7 @@ import (
 
 	"weir/exercises/kit"
 	"weir/labs"
+	"weir/whole"
 )
 
 //go:embed main.go.txt
@@ -138,17 +139,8 @@ func keep(made, wasm string) error {
 	if err != nil {
 		return fmt.Errorf("building the core: %w", err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(wasm), "new-")
-	if err != nil {
+	if err := whole.Write(wasm, data); err != nil {
 		return fmt.Errorf("keeping the core: %w", err)
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), wasm)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keeping the core: %w", err), os.Remove(f.Name()))
 	}
 	return nil
 }

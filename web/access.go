@@ -40,7 +40,7 @@ var access = map[string]kind{
 	"DELETE /api/v1/sessions/{id}":                members,
 	"PATCH /api/v1/sessions/{id}/knobs":           members,
 	"POST /api/v1/sessions/{id}/actions/{action}": members,
-	"GET /api/v1/sessions/{id}/stream":            members,
+	"GET /api/v1/sessions/{id}/stream":            members | anotherServer,
 	"GET /api/v1/sessions/{id}/trace":             members,
 	"GET /api/v1/sessions/{id}/evidence":          members,
 	"GET /api/v1/sessions/{id}/record":            members,
@@ -87,6 +87,7 @@ var access = map[string]kind{
 	"POST /api/v1/class/spotlight":                               instructor,
 	"POST /api/v1/class/lab":                                     instructor,
 	"POST /api/v1/class/freeze":                                  instructor,
+	"POST /api/v1/class/timer":                                   instructor,
 	"GET /api/v1/class/export":                                   instructor,
 	"GET /api/v1/class/audit":                                    instructor,
 	"PUT /api/v1/class/deadlines/{exercise}":                     instructor,
@@ -113,9 +114,24 @@ func (s *Server) admit(next http.Handler) http.Handler {
 			return
 		}
 		may := access[r.Method+" "+rctx.RoutePattern()]
-		who, err := s.course.identify(r)
+		var who *caller
+		var err error
+		if r.Header.Get(statementHeader) != "" {
+			var stated *statement
+			if who, stated, err = s.course.identifyServer(r.Context(), r); err != nil {
+				problemOf(err).write(w)
+				return
+			}
+			w.Header().Set(proofHeader, s.course.trust.proof(stated))
+		} else {
+			who, err = s.course.identify(r)
+		}
 		if err != nil {
-			if may&nobody == 0 {
+			if may&nobody == 0 || r.URL.Path == "/class" {
+				if isPage(r) && problemOf(err).Status == http.StatusServiceUnavailable {
+					s.lostPage(w, r, http.StatusServiceUnavailable, "away")
+					return
+				}
 				problemOf(err).write(w)
 				return
 			}
@@ -132,17 +148,20 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		if isJSON(r) && r.Body != nil {
 			r.Body = &shallow{r: r.Body}
 		}
-		next.ServeHTTP(w, withCaller(r, who))
+		r = withCaller(r, who)
+		if strings.HasPrefix(rctx.RoutePattern(), "/api/v1/sessions/{id}") && s.handOn(w, r, who, rctx.URLParam("id")) {
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
 // refuseCaller tells a caller that the route is not for them. A page leads to the one that joins a class.
 func refuseCaller(w http.ResponseWriter, r *http.Request, who *caller) {
-	page := !strings.HasPrefix(r.URL.Path, "/api/") && r.Method == http.MethodGet && r.URL.Path != "/metrics"
 	switch {
 	case who.Kind != nobody:
-		newProblem(http.StatusForbidden, "", "this is not for a "+map[kind]string{learner: "learner", instructor: "instructor"}[who.Kind]).write(w)
-	case page:
+		newProblem(http.StatusForbidden, "", "this is not for a "+map[kind]string{learner: "learner", instructor: "instructor", anotherServer: "server"}[who.Kind]).write(w)
+	case isPage(r):
 		http.Redirect(w, r, "/class", http.StatusSeeOther)
 	default:
 		newProblem(http.StatusUnauthorized, "", "join the class first: open /class and give its code, or show a bearer token").write(w)

@@ -71,6 +71,7 @@ var everyRoute = map[string]statuses{
 	"POST /api/v1/class/questions/{id}/run":                      {401, 403, 403, 201, 404, 403},
 	"POST /api/v1/class/results":                                 {401, 201, 201, 403, 403, 403},
 	"POST /api/v1/class/spotlight":                               {401, 403, 403, 200, 404, 403},
+	"POST /api/v1/class/timer":                                   {401, 403, 403, 200, 200, 403},
 	"POST /api/v1/classes":                                       {401, 403, 403, 201, 201, 403},
 	"POST /api/v1/classes/{id}/enter":                            {401, 403, 403, 204, 404, 403},
 	"POST /api/v1/exercises/{id}/checks":                         {401, 200, 200, 200, 200, 403},

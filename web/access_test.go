@@ -105,6 +105,8 @@ func (s *stage) body(route string) string {
 		return `{"lab":"backpressure","knobs":{"debloat":true}}`
 	case "POST /api/v1/class/freeze":
 		return `{"frozen":false}`
+	case "POST /api/v1/class/timer":
+		return `{"minutes":5}`
 	case "PUT /api/v1/class/deadlines/{exercise}", "PUT /api/v1/class/deadlines/{exercise}/extensions/{person}":
 		return `{"due":"2100-01-01T00:00:00Z"}`
 	case "POST /api/v1/classes":
@@ -130,6 +132,26 @@ func (s *stage) call(route string, kind int) int {
 		}
 	}
 	return s.f.as(token, method, s.path(path), s.body(route), more...).Code
+}
+
+// asServer calls a route as another server on the store, for itself: it may follow sessions and nothing else.
+func (s *stage) asServer(t *testing.T, route string) {
+	t.Helper()
+	method, path, _ := strings.Cut(route, " ")
+	path, body := s.path(path), s.body(route)
+	want := http.StatusForbidden
+	if strings.HasSuffix(route, "/sessions/{id}/stream") {
+		want = http.StatusUpgradeRequired
+	}
+	c := s.f.course
+	stated := newTrust("another", c.trust.secret).state(c.server, method, path, []byte(body), nil)
+	if got := s.f.as("", method, path, body, statementHeader, stated.String()).Code; got != want {
+		t.Errorf("%s, another server: %d, want %d", route, got, want)
+	}
+	stated = newTrust("another", []byte("guessed")).state(c.server, method, path, []byte(body), nil)
+	if got := s.f.as("", method, path, body, statementHeader, stated.String()).Code; got != http.StatusUnauthorized {
+		t.Errorf("%s, somebody who claims to be a server: %d, want 401", route, got)
+	}
 }
 
 // TestEveryRouteForEveryCaller fails when a route is in the router and not in the table, and when anybody is answered
@@ -174,6 +196,9 @@ func TestEveryRouteForEveryCaller(t *testing.T) {
 		var got statuses
 		for kind := range kindsOfCaller {
 			s := newStage(t, f, k, teacher, other)
+			if kind == 0 {
+				s.asServer(t, route)
+			}
 			got[kind] = s.call(route, kind)
 			s.end(t)
 			if want := everyRoute[route][kind]; got[kind] != want {

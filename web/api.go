@@ -51,7 +51,11 @@ func (s *Server) routeAPI(r chi.Router) {
 	if s.course != nil {
 		s.classRoutes(r, api)
 	}
+	if s.joined != nil {
+		s.joinedRoutes(r)
+	}
 	s.plainRoutes(r, api)
+	completeSchemas(api)
 }
 
 // plainRoutes are those that huma does not serve itself: websockets and the upload, which is stored while it arrives.

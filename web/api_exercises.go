@@ -219,6 +219,8 @@ func (s *Server) checkExercise(w http.ResponseWriter, r *http.Request) {
 		kctx, done := context.WithTimeout(context.WithoutCancel(r.Context()), keepTime)
 		last["kept"] = s.enterResult(kctx, r.URL.Query().Get("id"), e, sub, result, report)
 		done()
+	} else if m := s.joined.member(); m != nil {
+		last["kept"] = s.joined.report(context.WithoutCancel(r.Context()), m, r.URL.Query().Get("id"), &report, sub)
 	}
 	line(last)
 }
@@ -255,6 +257,10 @@ func (s *Server) submission(ctx context.Context, e *kit.Exercise, body *workBody
 			return sub, nil
 		}
 		sess, err := s.session(ctx, body.Session, toHandIn)
+		if errors.Is(err, errNoSession) {
+			sub.Record, err = s.recordElsewhere(ctx, callerOf(ctx), body.Session)
+			return sub, err
+		}
 		if err != nil {
 			return nil, err
 		}

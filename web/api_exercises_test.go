@@ -141,3 +141,17 @@ func TestProgressIsKeptAndMerged(t *testing.T) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
+
+// TestChineseTasksHaveNoSpacesOfLineEnds: a paragraph that is written on several lines reads as one.
+func TestChineseTasksHaveNoSpacesOfLineEnds(t *testing.T) {
+	between := regexp.MustCompile(`\p{Han}[\p{Han}，。：；、]?\n[\p{Han}，。：；、]`)
+	s := newFakeServer(t)
+	for _, e := range exercises.All() {
+		page := post(t, s, "GET", "/exercises/"+e.ID+"?lang=zh", "").Body.String()
+		if _, task, ok := strings.Cut(page, "<h1"); !ok || !strings.Contains(page, `lang="zh`) {
+			t.Errorf("exercise %s: no Chinese page", e.ID)
+		} else if m := between.FindString(task); m != "" {
+			t.Errorf("exercise %s: a line ends between %q", e.ID, m)
+		}
+	}
+}

@@ -17,6 +17,9 @@ type inputInfo struct {
 	Sample  [][]string `json:"sample" doc:"The first rows."`
 }
 
+// mostParts are the parts of a form that are looked through for its file: a form can have hundreds of thousands.
+const mostParts = 16
+
 // upload stores the file of a multipart form while it arrives; nothing of it is held in memory.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxInputBytes+1<<16) // the form's own lines come on top
@@ -25,7 +28,11 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusUnsupportedMediaType, "Content-Type", "send the file as multipart/form-data").write(w)
 		return
 	}
-	for {
+	for parts := 0; ; parts++ {
+		if parts == mostParts {
+			newProblem(http.StatusRequestEntityTooLarge, "file", "the form has more parts than a file needs").write(w)
+			return
+		}
 		part, err := form.NextPart()
 		var tooLarge *http.MaxBytesError
 		switch {

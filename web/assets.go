@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,9 +22,10 @@ import (
 var files embed.FS
 
 type asset struct {
-	body []byte
-	etag string
-	kind string
+	body   []byte
+	packed func() []byte // the body as gzip, made when first asked for
+	etag   string
+	kind   string
 }
 
 // assets are the built scripts and styles.
@@ -45,10 +48,19 @@ func loadAssets() (*assets, error) {
 		if strings.HasSuffix(p, ".js") {
 			kind = "text/javascript; charset=utf-8"
 		}
-		a.byName[strings.TrimPrefix(p, "static/")] = asset{body: b, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, kind: kind}
+		a.byName[strings.TrimPrefix(p, "static/")] = asset{body: b, packed: sync.OnceValue(func() []byte { return pack(b) }), etag: `"` + hex.EncodeToString(sum[:8]) + `"`, kind: kind}
 		return nil
 	})
 	return a, err
+}
+
+// pack makes the third of a script or style that a room full of learners has to fetch.
+func pack(b []byte) []byte {
+	var out bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one of its own
+	_, _ = w.Write(b)
+	_ = w.Close() // neither fails into a buffer
+	return out.Bytes()
 }
 
 // built tells whether dist/ is there.
@@ -74,13 +86,19 @@ func (a *assets) send(w http.ResponseWriter, r *http.Request, name string) {
 		newProblem(http.StatusNotFound, "", "no such file").write(w)
 		return
 	}
+	body, etag := f.body, f.etag
 	h := w.Header()
+	h.Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body, etag = f.packed(), strings.TrimSuffix(etag, `"`)+`-gzip"`
+	}
 	h.Set("Content-Type", f.kind)
-	h.Set("ETag", f.etag)
+	h.Set("ETag", etag)
 	if r.URL.Query().Get("v") == strings.Trim(f.etag, `"`) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else {
 		h.Set("Cache-Control", "no-cache")
 	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.body))
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
 }

@@ -17,6 +17,8 @@ const (
 	instructor
 	// owner is everyone on a server without classes: one person has all.
 	owner
+	// anotherServer is a server on the same store, for itself.
+	anotherServer
 
 	members = learner | instructor | owner
 	anyone  = nobody | members
@@ -29,6 +31,8 @@ type caller struct {
 	Person string // a learner's id
 	// token is what the caller showed, to be shown back to nobody else.
 	token string
+	// via is the server that handed the request on; empty for one that came here itself.
+	via string
 }
 
 // asked is what a handler of the API needs of the request itself.

@@ -16,6 +16,7 @@ import (
 	"rsc.io/qr"
 
 	"weir/class"
+	"weir/labs"
 )
 
 // Who calls the routes of a class.
@@ -124,7 +125,7 @@ func (s *Server) memberRoutes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "export-me", Method: http.MethodGet, Path: "/api/v1/class/me/export", Tags: tags,
-		Summary: "All that is kept of the learner, as a file", Extensions: calledBy(callerClass),
+		Summary: "All that is kept of the learner, as a file", Responses: fileResponse("application/json", anyJSON), Extensions: calledBy(callerClass),
 	}, s.exportMe)
 	huma.Register(api, huma.Operation{
 		OperationID: "delete-me", Method: http.MethodDelete, Path: "/api/v1/class/me", Tags: tags, DefaultStatus: http.StatusNoContent,
@@ -250,17 +251,19 @@ func (s *Server) describeMe(ctx context.Context, who *caller) (*classMe, error) 
 	if !p.Hand.IsZero() {
 		me.Hand = &p.Hand
 	}
-	me.Token = who.token
+	me.Token, me.Engine = who.token, labs.EngineVersion()
 	me.Link = originOf(requestOf(ctx)) + "/class/p/" + who.token
 	return me, nil
 }
 
-// liveOf is what a member sees of a class, with what this server knows of the session in the spotlight.
+// liveOf is what a member sees of a class, with the lab of the session in the spotlight.
 func (s *Server) liveOf(v *roomView, who *caller) classLive {
 	l := v.live(who)
 	if l.Spotlight != "" {
 		if sess, err := s.sessions.get(l.Spotlight); err == nil {
 			l.SpotlightLab = sess.lab
+		} else {
+			l.SpotlightLab = v.spotLab
 		}
 	}
 	return l
@@ -356,16 +359,20 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request, as kind) {
 	token := r.PathValue("token")
 	who, err := s.course.whoHas(r.Context(), token)
 	if err != nil {
-		problemOf(err).write(w)
+		s.lostPage(w, r, http.StatusServiceUnavailable, "away")
 		return
 	}
 	if who == nil || who.Kind != as {
-		newProblem(http.StatusNotFound, "", "this link leads nowhere, or no longer: ask for a new one, or join with the code").write(w)
+		s.lostPage(w, r, http.StatusNotFound, "dead")
 		return
 	}
 	k, err := s.course.store.ClassByID(r.Context(), who.Class)
+	if errors.Is(err, class.ErrNotFound) {
+		s.lostPage(w, r, http.StatusNotFound, "dead")
+		return
+	}
 	if err != nil {
-		problemOf(storeProblem(err)).write(w)
+		s.lostPage(w, r, http.StatusServiceUnavailable, "away")
 		return
 	}
 	name, value := personCookie, token

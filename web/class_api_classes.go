@@ -25,6 +25,8 @@ type classesOutput struct {
 type auditOutput struct {
 	Body struct {
 		Audit []classAudited `json:"audit"`
+		// Names are of people by id, of those too who were merged into another.
+		Names map[string]string `json:"names"`
 	}
 }
 
@@ -97,7 +99,7 @@ func (s *Server) taughtRoutes(api huma.API) {
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "get-qr", Method: http.MethodGet, Path: "/api/v1/class/qr.png", Tags: tags,
-		Summary: "The join address as a QR code", Extensions: calledBy(callerWall),
+		Summary: "The join address as a QR code", Responses: fileResponse("image/png", binaryFile), Extensions: calledBy(callerWall),
 	}, func(ctx context.Context, _ *noInput) (*fileOutput, error) {
 		v, err := s.course.view(ctx, callerOf(ctx).Class)
 		if err != nil {
@@ -118,7 +120,16 @@ func (s *Server) taughtRoutes(api huma.API) {
 			return nil, storeProblem(err)
 		}
 		out := &auditOutput{}
-		out.Body.Audit = []classAudited{}
+		out.Body.Audit, out.Body.Names = []classAudited{}, map[string]string{}
+		for _, list := range []func(context.Context, string) ([]class.Person, error){s.course.store.People, s.course.store.Merged} {
+			people, err := list(ctx, callerOf(ctx).Class)
+			if err != nil {
+				return nil, storeProblem(err)
+			}
+			for i := range people {
+				out.Body.Names[people[i].ID] = people[i].Name
+			}
+		}
 		for _, a := range newestFirst(all, func(a class.Audited) time.Time { return a.At }) {
 			out.Body.Audit = append(out.Body.Audit, classAudited{At: a.At, Who: a.Who, What: a.What, About: a.About})
 		}
@@ -229,9 +240,14 @@ func (c *classChange) apply(k *class.Class) error {
 // String says for the audit log what was changed.
 func (c *classChange) String() string {
 	var said []string
-	for name, set := range map[string]bool{"name": c.Name != nil, "zone": c.Zone != nil, "scoreboard": c.Scoreboard != nil, "mayDrive": c.MayDrive != nil, "expires": c.Expires != nil} {
+	for name, set := range map[string]bool{"name": c.Name != nil, "zone": c.Zone != nil, "expires": c.Expires != nil} {
 		if set {
 			said = append(said, name)
+		}
+	}
+	for name, to := range map[string]*bool{"scoreboard": c.Scoreboard, "mayDrive": c.MayDrive} {
+		if to != nil {
+			said = append(said, name+map[bool]string{true: " on", false: " off"}[*to])
 		}
 	}
 	if c.State != nil {

@@ -73,7 +73,11 @@ func (s *Server) peopleRoutes(api huma.API) {
 			return nil, storeProblem(err)
 		}
 		s.course.changed(who.Class)
-		s.course.audit(ctx, who, "change person", in.ID)
+		for what, done := range map[string]bool{"rename": in.Body.Name != nil, "change alias": in.Body.Alias != nil, "hand": in.Body.Hand != nil} {
+			if done {
+				s.course.audit(ctx, who, what, in.ID)
+			}
+		}
 		all, err := s.people(ctx, who.Class)
 		if err != nil {
 			return nil, err
@@ -108,13 +112,22 @@ func (s *Server) peopleRoutes(api huma.API) {
 		if _, err := s.personOf(ctx, who, in.ID); err != nil {
 			return nil, err
 		}
-		token, hash := class.NewToken()
-		err := s.course.store.UpdatePerson(ctx, in.ID, func(p *class.Person) error {
-			p.TokenHash = hash
-			return nil
-		})
+		// The links of those who were merged into the learner lead to them as well: they end too.
+		merged, err := s.course.store.Merged(ctx, who.Class)
 		if err != nil {
 			return nil, storeProblem(err)
+		}
+		for _, p := range merged {
+			if p.Merged != in.ID {
+				continue
+			}
+			if _, err := s.newToken(ctx, p.ID); err != nil {
+				return nil, err
+			}
+		}
+		token, err := s.newToken(ctx, in.ID)
+		if err != nil {
+			return nil, err
 		}
 		s.course.forget(in.ID)
 		s.course.audit(ctx, who, "renew link", in.ID)
@@ -145,6 +158,16 @@ func (s *Server) peopleRoutes(api huma.API) {
 		s.course.audit(ctx, who, "merge", in.Body.From+" into "+in.Body.Into)
 		return nil, nil
 	})
+}
+
+// newToken ends the token of a person and gives another.
+func (s *Server) newToken(ctx context.Context, id string) (string, error) {
+	token, hash := class.NewToken()
+	err := s.course.store.UpdatePerson(ctx, id, func(p *class.Person) error {
+		p.TokenHash = hash
+		return nil
+	})
+	return token, storeProblem(err)
 }
 
 // personOf finds a learner of the instructor's own class; one of another is not there: 404.

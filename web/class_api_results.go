@@ -39,6 +39,7 @@ type resultOutput struct {
 type resultsOutput struct {
 	Body struct {
 		Results []classResult `json:"results"`
+		Equal   []class.Equal `json:"equal,omitempty" doc:"For the instructor: who handed in the same code. A hint, no points depend on it."`
 	}
 }
 
@@ -88,11 +89,14 @@ func (s *Server) resultRoutes(r chi.Router, api huma.API) {
 			}
 			out.Body.Results = append(out.Body.Results, describeResult(&r, name))
 		}
+		if who.Kind == instructor {
+			out.Body.Equal = class.EqualSources(all, starterDigests()...)
+		}
 		return out, nil
 	})
 	huma.Register(api, huma.Operation{
 		OperationID: "get-work", Method: http.MethodGet, Path: "/api/v1/class/results/{id}/work", Tags: tags,
-		Summary: "What was handed in with a result", Extensions: calledBy(callerWall),
+		Summary: "What was handed in with a result", Responses: fileResponse("application/json", anyJSON), Extensions: calledBy(callerWall),
 	}, func(ctx context.Context, in *classIDInput) (*fileOutput, error) {
 		who := callerOf(ctx)
 		all, err := s.course.store.Results(ctx, who.Class, who.Person)

@@ -76,6 +76,28 @@ func (s *Server) steeringRoutes(api huma.API) {
 		}
 		return s.steer(ctx, what, "", func(t *class.Steering) { t.Frozen = in.Body.Frozen })
 	})
+	huma.Register(api, huma.Operation{
+		OperationID: "set-timer", Method: http.MethodPost, Path: "/api/v1/class/timer", Tags: tags, MaxBodyBytes: 8 << 10,
+		Summary: "Has all pages count down", Extensions: calledBy(callerWall, callerScript),
+	}, s.setTimer)
+}
+
+type timerInput struct {
+	Body struct {
+		Minutes float64 `json:"minutes" minimum:"0" maximum:"1440" doc:"From now; 0 ends it."`
+	}
+}
+
+// setTimer has all pages count down.
+func (s *Server) setTimer(ctx context.Context, in *timerInput) (*liveOutput, error) {
+	var until time.Time
+	what, about := "timer", fmt.Sprint(in.Body.Minutes)
+	if in.Body.Minutes > 0 {
+		until = time.Now().UTC().Add(time.Duration(in.Body.Minutes * float64(time.Minute))).Truncate(time.Second)
+	} else {
+		what, about = "end timer", ""
+	}
+	return s.steer(ctx, what, about, func(t *class.Steering) { t.Until = until })
 }
 
 // steer changes what all pages do.

@@ -15,7 +15,7 @@ import (
 //	            POST   /api/v1/class/leave                              204, the cookie goes
 //	            GET    /api/v1/class/scoreboard                         {rows: [classScore]}; 404 while it is off and the caller is a learner
 //	            GET    /api/v1/class/deadlines                          {deadlines: [classDeadline]}; a learner's have their extension in due
-//	            GET    /api/v1/class/results                            {results: [classResult]}; a learner's own
+//	            GET    /api/v1/class/results                            {results: [classResult], equal?}; a learner's own
 //	            GET    /api/v1/class/results/{id}/work                  what was handed in, application/json; a learner's own
 //	learner     PATCH  /api/v1/class/me {alias?, hand?}                 classMe
 //	            PUT    /api/v1/class/me/place classPlaceBody            204: which page is looked at; sent when it changes and each 20 s
@@ -37,6 +37,7 @@ import (
 //	            POST   /api/v1/class/spotlight {session}                classLive; an empty session ends it
 //	            POST   /api/v1/class/lab {lab, knobs}                   classLive: every page opens it with these knobs; an empty lab ends it
 //	            POST   /api/v1/class/freeze {frozen}                    classLive
+//	            POST   /api/v1/class/timer {minutes}                    classLive: all pages count down; 0 ends it
 //	            GET    /api/v1/class/questions                          {questions: [classQuestion]}, newest first, with counts
 //	            POST   /api/v1/class/questions classQuestionBody        201 classQuestion; the one asked before ends
 //	            POST   /api/v1/class/questions/{id}/close               classQuestion
@@ -64,6 +65,7 @@ type classMe struct {
 	Token    string     `json:"token,omitempty" doc:"for labserver check --submit URL --token T"`
 	Link     string     `json:"link,omitempty" doc:"The personal link: opens the class as this learner in another browser."`
 	Sessions int        `json:"sessions" doc:"Jobs that a learner may run at once."`
+	Engine   string     `json:"engine,omitempty" doc:"The version of this server, for those who run the engine on their own machine."`
 	Live     classLive  `json:"live"`
 }
 
@@ -110,6 +112,12 @@ type classLive struct {
 	State        string         `json:"state" enum:"open,closed,archived"`
 	Question     *classQuestion `json:"question,omitempty"`
 	Hand         bool           `json:"hand,omitempty" doc:"Whether the learner's own hand is up."`
+	// Until is what the pages count down to.
+	Until *time.Time `json:"until,omitempty"`
+	// Trouble tells that the store does not answer: the rest is the last that it gave.
+	Trouble bool `json:"trouble,omitempty"`
+	// Away tells, on a learner's own machine, why the class is not heard: away or revoked.
+	Away string `json:"away,omitempty"`
 	// Now is the server's clock, for what counts down; the stream does not send for it alone.
 	Now time.Time `json:"now"`
 }
@@ -142,6 +150,8 @@ type classPlaceBody struct {
 	Step     string `json:"step,omitempty" enum:"predict,run,observe,explain,done,"`
 	Exercise string `json:"exercise,omitempty" maxLength:"64"`
 	Session  string `json:"session,omitempty" maxLength:"64"`
+	// Own is there when the learner runs the engine on their own machine.
+	Own *classOwn `json:"own,omitempty"`
 }
 
 // classWall is the instructor's wall.
@@ -185,13 +195,15 @@ type classRow struct {
 	// ExerciseStatus is the best result of that exercise.
 	ExerciseStatus string     `json:"exerciseStatus,omitempty"`
 	Session        string     `json:"session,omitempty"`
-	Here           bool       `json:"here" doc:"The session runs on the server that answers: it can be opened."`
+	Here           bool       `json:"here" doc:"The session runs on a server that is there: it can be opened."`
 	Claims         []string   `json:"claims,omitempty" doc:"Of the session's lab, in its order: shown, open or the like."`
 	Shown          int        `json:"shown"`
 	Of             int        `json:"of"`
 	Stuck          int        `json:"stuck" doc:"Seconds without progress."`
 	Mini           *classMini `json:"mini,omitempty"`
 	Points         int        `json:"points"`
+	Own            bool       `json:"own,omitempty" doc:"The learner runs the engine on their own machine: no run of it can be opened here."`
+	Answer         *int       `json:"answer,omitempty" doc:"To the question asked last, from 0."`
 }
 
 // classMini is the miniature of a session.
@@ -205,6 +217,7 @@ type classMini struct {
 	Durations  []int64   `json:"durations,omitempty" doc:"Of the last completed checkpoints, oldest first, at most 10."`
 	Bottleneck string    `json:"bottleneck,omitempty"`
 	Changes    int       `json:"changes" doc:"Knob changes so far."`
+	Held       bool      `json:"held,omitempty" doc:"A breakpoint holds a thread."`
 }
 
 // classPerson is a learner in the list of people.

@@ -116,13 +116,20 @@ func (s *Server) row(p *class.Person, v *roomView, now time.Time) classRow {
 		row.Points += r.Points
 	}
 	row.ExerciseStatus = v.points[p.ID][p.Place.Exercise].Status
+	if choice, ok := v.answers[p.ID]; ok {
+		row.Answer = &choice
+	}
 	if row.Session != "" {
 		_, err := s.sessions.get(row.Session)
-		row.Here = err == nil
+		// The page of one that runs on another server is shown here, and followed there.
+		row.Here = err == nil || p.Place.Server != s.course.server && there(v.servers[p.Place.Server], now)
 	}
 	var m mini
 	if len(p.Place.Mini) > 0 && json.Unmarshal(p.Place.Mini, &m) == nil {
-		row.Mini, row.Claims = &m.classMini, m.Claims
+		row.Mini, row.Claims, row.Own = &m.classMini, m.Claims, m.Own
+		if m.Own && (m.State == "" || !row.Online) {
+			row.Mini, row.Claims = nil, nil // nothing runs there, or nobody knows
+		}
 	}
 	return row
 }
@@ -196,12 +203,12 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, every time.Durat
 		return
 	}
 	defer leave()
-	conn, err := websocket.Accept(w, r, nil)
+	conn, err := accept(w, r)
 	if err != nil {
 		return // Accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
-	ctx, cancel := context.WithCancel(conn.CloseRead(s.ctx))
+	ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 	defer cancel()
 	go keepAlive(ctx, cancel, conn)
 	t := time.NewTicker(every)

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,7 +90,8 @@ func (f *flaky) close() {
 }
 
 // A lesson with 30 learners over a network that breaks connections off: they join, are sent a lab, run it, change knobs,
-// hand in, follow the spotlight, leave and return. It leaves no goroutine, no session and no file behind.
+// hand in, follow the spotlight, leave and return. It leaves no goroutine, no session and no file behind. Here it takes as
+// long as it must; WEIR_LESSON=10m has it take a whole lesson (docs/hosting.md has the command).
 func TestLessonLeavesNothingBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while")
@@ -108,7 +111,7 @@ func TestLessonLeavesNothingBehind(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 
 	const learners = 30
-	l := &lesson{t: t, ctx: ctx, h: h, far: newFlaky(t, h.url)}
+	l := &lesson{t: t, ctx: ctx, h: h, far: newFlaky(t, h.url), began: time.Now(), long: lessonTime(t)}
 	must(t, 200, "POST", h.at("/api/v1/class/lab"), h.link, any1{"lab": "backpressure", "knobs": any1{"workMs": 2}}, nil)
 	pupils := make([]*pupil, learners)
 	each(learners, learners, func(i int) { pupils[i] = l.firstHalf(i) })
@@ -164,6 +167,47 @@ type lesson struct {
 	ctx context.Context
 	h   *host
 	far *flaky
+	// began and long are when it began and how long it is to take at least.
+	began time.Time
+	long  time.Duration
+}
+
+// lessonTime is how long the lesson is to take at least.
+func lessonTime(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("WEIR_LESSON")
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		t.Fatalf("WEIR_LESSON is %q: give a time such as 10m", text)
+	}
+	return d
+}
+
+// patience bounds one half of the lesson.
+func (l *lesson) patience() time.Duration { return patience + l.long }
+
+// follow reads pictures of a session until a share of the lesson is over, and some in any case.
+func (l *lesson) follow(ctx context.Context, p *pupil, id string, share float64) {
+	l.watch(ctx, p, id, 6)
+	ctx, cancel := context.WithDeadline(ctx, l.began.Add(time.Duration(share*float64(l.long))))
+	defer cancel()
+	for ctx.Err() == nil && !l.t.Failed() {
+		l.watchOnce(ctx, p, id, math.MaxInt)
+		l.wait(ctx, 100*time.Millisecond+rand.N(400*time.Millisecond))
+	}
+}
+
+// wait is over at once with ctx.
+func (l *lesson) wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 func (l *lesson) check(err error) bool {
@@ -175,7 +219,7 @@ func (l *lesson) check(err error) bool {
 
 // firstHalf joins, runs the lab that was sent, changes a knob and hands in.
 func (l *lesson) firstHalf(i int) *pupil {
-	ctx, cancel := context.WithTimeout(l.ctx, patience)
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience())
 	defer cancel()
 	p := &pupil{h: l.h}
 	// A join whose answer is lost leaves a name without a learner; the next one gets a suffix.
@@ -201,9 +245,9 @@ func (l *lesson) firstHalf(i int) *pupil {
 		l.t.Errorf("%s has no session", p.Name)
 		return p
 	}
-	l.watch(ctx, p, id, 6)
+	l.follow(ctx, p, id, 0.25)
 	l.check(insist(ctx, "PATCH", l.far.url+"/api/v1/sessions/"+id+"/knobs", p.Token, any1{"debloat": true}, nil))
-	l.watch(ctx, p, id, 6)
+	l.follow(ctx, p, id, 0.5)
 	l.check(insist(ctx, "POST", l.far.url+"/api/v1/class/results", p.Token, resultOf(i, 1), nil))
 	return p
 }
@@ -226,7 +270,7 @@ func (l *lesson) session(p *pupil) string {
 
 // secondHalf follows the spotlight, leaves, returns, and ends the run.
 func (l *lesson) secondHalf(p *pupil) {
-	ctx, cancel := context.WithTimeout(l.ctx, patience)
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience())
 	defer cancel()
 	var me struct {
 		Name string
@@ -239,8 +283,9 @@ func (l *lesson) secondHalf(p *pupil) {
 		l.t.Errorf("%s sees no spotlight", p.Name)
 		return
 	}
-	l.watch(ctx, p, me.Live.Spotlight, 6)
+	l.follow(ctx, p, me.Live.Spotlight, 0.9)
 	// Away: no page is open. Back by the personal token, with a run where it was.
+	l.wait(ctx, l.long/10)
 	if l.check(insist(ctx, "GET", l.far.url+"/api/v1/class/me", p.Token, nil, &me)) && me.Name != p.Name {
 		l.t.Errorf("%s came back as %s", p.Name, me.Name)
 	}

@@ -320,16 +320,22 @@ func handIns(t *testing.T, all []*pupil, each1, before int, trouble func()) (ack
 	return acknowledged
 }
 
-// keptOnce fails unless every acknowledged result is there, once, and its learner's.
+// keptOnce fails unless every acknowledged result is there, once, its learner's, and as it was sent.
 func keptOnce(t *testing.T, h *host, instructor string, acknowledged *sync.Map, want int) {
 	t.Helper()
 	var kept struct {
-		Results []struct{ ID, Person string }
+		Results []struct {
+			ID, Person, Exercise string
+			Points               int
+		}
 	}
 	must(t, 200, "GET", h.at("/api/v1/class/results"), instructor, nil, &kept)
 	times := map[string]int{}
 	for _, r := range kept.Results {
 		times[r.ID]++
+		if sent := resultOf(0, r.Points); !strings.HasSuffix(r.ID, fmt.Sprint("-", r.Points)) || r.Exercise != sent["exercise"] {
+			t.Errorf("result %s is kept with %d points for %s", r.ID, r.Points, r.Exercise)
+		}
 		if of, ok := acknowledged.Load(r.ID); !ok || of != r.Person {
 			t.Errorf("result %s is kept for %s, acknowledged to %v", r.ID, r.Person, of)
 		}
@@ -354,33 +360,63 @@ func TestKilledWhileLearnersHandIn(t *testing.T) {
 	instructor := h.link
 	all := h.joinAll(200)
 	var session struct{ ID string }
-	must(t, 201, "POST", h.at("/api/v1/sessions"), all[0].Token, any1{"lab": "backpressure"}, &session)
+	must(t, 201, "POST", h.at("/api/v1/sessions"), all[0].Token, any1{"lab": "backpressure", "knobs": any1{"rate": 500, "checkpointIntervalMs": 500}}, &session)
+	must(t, 200, "PATCH", h.at("/api/v1/sessions/"+session.ID+"/knobs"), all[0].Token, any1{"rate": 600}, nil)
+	var snap struct {
+		State, Lab           string
+		Knobs                any1
+		RestoredCheckpointID int64
+		Checkpoints          []struct{ Status string }
+	}
+	eventually(t, "a checkpoint to come back from", func() error {
+		must(t, 200, "GET", h.at("/api/v1/sessions/"+session.ID), all[0].Token, nil, &snap)
+		for _, c := range snap.Checkpoints {
+			if c.Status == "COMPLETED" {
+				return nil
+			}
+		}
+		return errors.New("none is complete")
+	})
 	acknowledged := handIns(t, all, 3, 150, func() {
 		h.kill()
-		h.again()
+		h.again() // which fails unless link and code are the same
 	})
 	keptOnce(t, h, instructor, acknowledged, 600)
-	var people struct {
-		People []struct{ ID, Name string }
-	}
-	must(t, 200, "GET", h.at("/api/v1/class/people"), instructor, nil, &people)
-	if len(people.People) != 200 {
-		t.Errorf("%d people after the restart", len(people.People))
-	}
-	var me struct{ ID, Name string }
-	must(t, 200, "GET", h.at("/api/v1/class/me"), all[7].Token, nil, &me)
-	if me.ID != all[7].ID || me.Name != all[7].Name {
-		t.Errorf("after the restart a token is %+v's, it was %s's", me, all[7].Name)
-	}
-	var snap struct{ State, Lab string }
+	h.keptPeople(instructor, all)
 	must(t, 200, "GET", h.at("/api/v1/sessions/"+session.ID), all[0].Token, nil, &snap)
-	if snap.Lab != "backpressure" || snap.State != "RUNNING" {
+	if snap.Lab != "backpressure" || snap.State != "RUNNING" || snap.RestoredCheckpointID < 1 || snap.Knobs["rate"] != 600.0 {
 		t.Errorf("the session came back as %+v", snap)
 	}
 	if _, err := h.join("Late"); err != nil {
 		t.Error(err)
 	}
 	h.stop()
+}
+
+// keptPeople fails unless everybody is there once, by the name and the token they had.
+func (h *host) keptPeople(instructor string, all []*pupil) {
+	h.t.Helper()
+	var people struct {
+		People []struct{ ID, Name string }
+	}
+	must(h.t, 200, "GET", h.at("/api/v1/class/people"), instructor, nil, &people)
+	names := map[string]string{}
+	for _, p := range people.People {
+		names[p.ID] = p.Name
+	}
+	if len(people.People) != len(all) {
+		h.t.Errorf("%d people are there of %d", len(people.People), len(all))
+	}
+	each(len(all), 10, func(i int) {
+		p := all[i]
+		if names[p.ID] != p.Name {
+			h.t.Errorf("%s is there as %q", p.Name, names[p.ID])
+		}
+		var me struct{ ID, Name string }
+		if status, said := call("GET", h.at("/api/v1/class/me"), p.Token, nil, &me); status != 200 || me.ID != p.ID || me.Name != p.Name {
+			h.t.Errorf("the token of %s is %+v's: %d %s", p.Name, me, status, said)
+		}
+	})
 }
 
 // outage is how long PostgreSQL is away.
@@ -455,6 +491,8 @@ func TestPostgres(t *testing.T) {
 		}
 	})
 
+	t.Run("spotlight on another server", func(t *testing.T) { spotlightOnAnotherServer(t, db(t)) })
+
 	// PostgreSQL goes away while 200 learners hand in: callers are told, nothing acknowledged is lost, and all goes on by
 	// itself.
 	t.Run("stopped", func(t *testing.T) {
@@ -463,6 +501,11 @@ func TestPostgres(t *testing.T) {
 		all := h.joinAll(200)
 		var session struct{ ID string }
 		must(t, 201, "POST", h.at("/api/v1/sessions"), all[0].Token, any1{"lab": "backpressure"}, &session)
+		var wall struct {
+			Trouble string
+			Rows    []struct{ ID string }
+		}
+		must(t, 200, "GET", h.at("/api/v1/class/wall"), instructor, nil, &wall)
 		acknowledged := handIns(t, all, 3, 150, func() {
 			if err := pg.Stop(); err != nil {
 				t.Error(err)
@@ -477,6 +520,16 @@ func TestPostgres(t *testing.T) {
 			if status, _ := call("GET", h.at("/readyz"), "", nil, nil); status != 503 {
 				t.Errorf("readyz without a store: %d", status)
 			}
+			// The wall is how it was last, and says so.
+			eventually(t, "the wall tells of the trouble", func() error {
+				if status, said := call("GET", h.at("/api/v1/class/wall"), instructor, nil, &wall); status != 200 {
+					return fmt.Errorf("%d: %s", status, said)
+				}
+				if wall.Trouble == "" || len(wall.Rows) != len(all) {
+					return fmt.Errorf("trouble %q with %d rows", wall.Trouble, len(wall.Rows))
+				}
+				return nil
+			})
 			var snap struct{ State string }
 			must(t, 200, "GET", h.at("/api/v1/sessions/"+session.ID), all[0].Token, nil, &snap)
 			if snap.State != "RUNNING" {
@@ -494,6 +547,14 @@ func TestPostgres(t *testing.T) {
 			return nil
 		})
 		keptOnce(t, h, instructor, acknowledged, 600)
+		h.keptPeople(instructor, all)
+		eventually(t, "the wall is the newest again", func() error {
+			wall.Trouble = ""
+			if status, said := call("GET", h.at("/api/v1/class/wall"), instructor, nil, &wall); status != 200 || wall.Trouble != "" {
+				return fmt.Errorf("%d: %s", status, said)
+			}
+			return nil
+		})
 		must(t, 200, "GET", h.at("/api/v1/sessions/"+session.ID), all[0].Token, nil, nil)
 		h.stop()
 	})

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"weir/class"
 	"weir/exercises"
 	"weir/labs"
 	"weir/web/templates"
@@ -15,7 +16,14 @@ func (s *Server) classPage(w http.ResponseWriter, r *http.Request) {
 	case b.Member == nil && !b.Hosting:
 		s.page(w, r, http.StatusOK, templates.ClassNonePage(b))
 	case b.Member == nil:
-		s.page(w, r, http.StatusOK, templates.JoinPage(templates.Join{Base: b, Code: r.URL.Query().Get("code")}))
+		j := templates.Join{Base: b, Code: r.URL.Query().Get("code")}
+		if s.joined != nil {
+			j.Server = s.joined.client.Server()
+			if j.Code == "" {
+				j.Code = class.ShowCode(s.joined.o.Address.Code)
+			}
+		}
+		s.page(w, r, http.StatusOK, templates.JoinPage(j))
 	case b.Member.Kind == "learner":
 		s.page(w, r, http.StatusOK, templates.ClassHomePage(b))
 	default:
@@ -44,11 +52,14 @@ func wallOf(b templates.Base) templates.Wall {
 
 // addMember tells a page who looks at it, and the titles that a member's pages speak of.
 func (s *Server) addMember(b *templates.Base, who *caller) {
-	b.Hosting = s.course != nil
+	b.Hosting = s.course != nil || s.joined != nil
+	if m := s.joined.member(); m != nil {
+		who = &caller{Kind: learner, Class: m.Me.Class.ID, Person: m.Me.ID}
+	}
 	if who.Kind != learner && who.Kind != instructor {
 		return
 	}
-	m := &templates.Member{Kind: "learner", Class: who.Class, Person: who.Person, Labs: map[string]string{}, Exercises: map[string]string{}}
+	m := &templates.Member{Kind: "learner", Class: who.Class, Person: who.Person, Own: s.joined != nil, Labs: map[string]string{}, Exercises: map[string]string{}}
 	if who.Kind == instructor {
 		m.Kind = "instructor"
 	}

@@ -47,11 +47,16 @@ func (b *syncBuffer) String() string {
 
 func serveClass(t *testing.T, data string, log io.Writer) *served {
 	t.Helper()
+	return serveClassWith(t, data, log, ClassOptions{})
+}
+
+func serveClassWith(t *testing.T, data string, log io.Writer, o ClassOptions) *served {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- Serve(ctx, Options{Addr: "127.0.0.1:0", DataDir: data, Out: w, Class: &ClassOptions{},
+		done <- Serve(ctx, Options{Addr: "127.0.0.1:0", DataDir: data, Out: w, Class: &o,
 			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		_ = w.Close()
 	}()

@@ -11,12 +11,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"weir/class"
 	"weir/class/store"
+	"weir/whole"
 )
 
 // ClassOptions say how to serve classes.
@@ -29,6 +31,8 @@ type ClassOptions struct {
 	TrustedProxies []netip.Prefix
 	// Hosts are the names by which browsers reach this server, besides its addresses.
 	Hosts []string
+	// Advertise is the address at which the other servers on the store reach this one; empty is one of its own.
+	Advertise string
 	// Limits bound what learners may use; zero fields have defaults.
 	Limits ClassLimits
 }
@@ -40,10 +44,12 @@ type ClassLimits struct {
 	Rate       float64 // records a second of a learner's job
 	StateBytes int64   // of a learner's job, as its keys and bytes a key make it
 	Uploads    int     // files of one learner that are kept
+	DiskEach   int64   // bytes of uploads and checkpoints that one learner may have
+	Disk       int64   // and all together
 }
 
 // DefaultClassLimits are for a machine with two cores and 4 GB.
-var DefaultClassLimits = ClassLimits{Sessions: 40, PerLearner: 1, Rate: 50_000, StateBytes: 64 << 20, Uploads: 2}
+var DefaultClassLimits = ClassLimits{Sessions: 40, PerLearner: 1, Rate: 50_000, StateBytes: 64 << 20, Uploads: 2, DiskEach: 512 << 20, Disk: 8 << 30}
 
 func (l ClassLimits) withDefaults() ClassLimits {
 	d := DefaultClassLimits
@@ -62,6 +68,12 @@ func (l ClassLimits) withDefaults() ClassLimits {
 	if l.Uploads <= 0 {
 		l.Uploads = d.Uploads
 	}
+	if l.DiskEach <= 0 {
+		l.DiskEach = d.DiskEach
+	}
+	if l.Disk <= 0 {
+		l.Disk = d.Disk
+	}
 	return l
 }
 
@@ -76,16 +88,20 @@ type course struct {
 	// addresses are where the join page is, set once the server listens.
 	addresses []string
 	unlock    func()
+	// trust is what the servers on one store know of each other, others what is known of the other servers.
+	trust  *trust
+	others *others
 
 	latency  *storeLatency
 	guesses  *guesses
 	requests *rates
 	sockets  *tally
 	line     *queue
+	disks    *disks
 	writes   keyedMutex // of the progress of one person
 
 	mu    sync.Mutex
-	known map[string]*knownToken // by token
+	known map[string]*knownToken // by token, or by the hash of one that another server tells of
 	rooms map[string]*room       // by class
 	// teaching is the progress of instructors who try exercises; it is nobody's grade and lives as long as the server.
 	teaching map[string]*Progress
@@ -96,6 +112,14 @@ type course struct {
 // openCourse opens the store and what this server kept of its classes.
 func openCourse(ctx context.Context, o Options) (*course, error) {
 	c := o.Class
+	hosts := slices.Clone(c.Hosts)
+	if c.Advertise != "" {
+		u, err := ParseAdvertise(c.Advertise)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, u.Host) // the other servers call this one by it
+	}
 	dir := filepath.Join(o.DataDir, "class")
 	if err := os.MkdirAll(filepath.Join(dir, "sessions"), 0o700); err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.DataDir, err)
@@ -118,14 +142,22 @@ func openCourse(ctx context.Context, o Options) (*course, error) {
 		unlock()
 		return nil, err
 	}
+	secret, err := st.Secret(ctx, serverSecret)
+	if err != nil {
+		_ = st.Close()
+		unlock()
+		return nil, err
+	}
 	return &course{
-		store: st, log: o.Logger, limits: c.Limits.withDefaults(), dir: dir, server: server, hosts: c.Hosts, unlock: unlock,
-		latency: &storeLatency{}, guesses: newGuesses(), requests: newRates(), sockets: newTally(), line: newQueue(),
+		trust: newTrust(server, secret), others: newOthers(),
+		store: st, log: o.Logger, limits: c.Limits.withDefaults(), dir: dir, server: server, hosts: hosts, unlock: unlock,
+		latency: &storeLatency{}, guesses: newGuesses(), requests: newRates(), sockets: newTally(), line: newQueue(), disks: newDisks(c.Limits.withDefaults()),
 		known: map[string]*knownToken{}, rooms: map[string]*room{}, teaching: map[string]*Progress{}, checking: map[string]bool{}, places: map[string]placed{},
 	}, nil
 }
 
 func (c *course) close() error {
+	c.unregister()
 	err := c.store.Close()
 	c.unlock()
 	return err
@@ -141,7 +173,7 @@ func serverID(path string) (string, error) {
 		return "", err
 	}
 	id := strings.ToLower(rand.Text()[:16])
-	return id, writeWhole(path, []byte(id+"\n"))
+	return id, whole.Write(path, []byte(id+"\n"))
 }
 
 // knownToken is whose a token is, as the store said last.
@@ -164,14 +196,25 @@ func (c *course) whoHas(ctx context.Context, token string) (*caller, error) {
 	if len(token) > tokenBytes {
 		return nil, nil
 	}
+	who, err := c.whoHasHash(ctx, token, class.HashToken(token))
+	if err != nil || who == nil {
+		return nil, err
+	}
+	shown := *who
+	shown.token = token
+	return &shown, nil
+}
+
+// whoHasHash tells whose the token of a hash is; key names it among those that are known.
+func (c *course) whoHasHash(ctx context.Context, key string, hash []byte) (*caller, error) {
 	now := time.Now()
 	c.mu.Lock()
-	k := c.known[token]
+	k := c.known[key]
 	c.mu.Unlock()
 	if k != nil && now.Sub(k.at) < knownFor {
 		return k.who, nil
 	}
-	who, err := c.lookUp(ctx, token)
+	who, err := c.lookUp(ctx, hash)
 	if err != nil {
 		if k != nil && now.Sub(k.at) < knownInTrouble {
 			return k.who, nil
@@ -186,23 +229,22 @@ func (c *course) whoHas(ctx context.Context, token string) (*caller, error) {
 	if len(c.known) >= mostKnown {
 		clear(c.known)
 	}
-	c.known[token] = &knownToken{who, now}
+	c.known[key] = &knownToken{who, now}
 	return who, nil
 }
 
-func (c *course) lookUp(ctx context.Context, token string) (*caller, error) {
-	hash := class.HashToken(token)
+func (c *course) lookUp(ctx context.Context, hash []byte) (*caller, error) {
 	p, err := timed(c, func() (class.Person, error) { return c.store.PersonByToken(ctx, hash) })
 	switch {
 	case err == nil:
-		return &caller{Kind: learner, Class: p.Class, Person: p.ID, token: token}, nil
+		return &caller{Kind: learner, Class: p.Class, Person: p.ID}, nil
 	case !errors.Is(err, class.ErrNotFound):
 		return nil, storeProblem(err)
 	}
 	k, err := timed(c, func() (class.Class, error) { return c.store.ClassByToken(ctx, hash) })
 	switch {
 	case err == nil:
-		return &caller{Kind: instructor, Class: k.ID, token: token}, nil
+		return &caller{Kind: instructor, Class: k.ID}, nil
 	case !errors.Is(err, class.ErrNotFound):
 		return nil, storeProblem(err)
 	}

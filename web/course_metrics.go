@@ -72,6 +72,10 @@ func (s *Server) courseReadings(b *bytes.Buffer) {
 		fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s gauge\n%s %d\n", g.name, g.help, g.name, g.name, g.value)
 	}
 	s.course.latency.write(b)
+	s.course.disks.write(b)
+	followed, viewers := s.course.others.follows.counts()
+	_, _ = fmt.Fprintf(b, "# HELP weir_followed_sessions Sessions of other servers that pages here follow.\n# TYPE weir_followed_sessions gauge\nweir_followed_sessions %d\n", followed)
+	_, _ = fmt.Fprintf(b, "# HELP weir_followed_viewers Pages that follow them.\n# TYPE weir_followed_viewers gauge\nweir_followed_viewers %d\n", viewers)
 }
 
 // readyz says whether this server can do all it is there for: a balancer sends nobody to one that cannot.

@@ -92,6 +92,7 @@ func (s *Server) endIdle(ctx context.Context) {
 type mini struct {
 	classMini
 	Claims []string `json:"claims"`
+	Own    bool     `json:"own,omitempty"` // the run is on the learner's own machine
 }
 
 // miniOf makes the miniature of a session.
@@ -138,6 +139,9 @@ func (c *course) setPlace(person string, p classPlaceBody) {
 	}
 	if _, err := exercises.Find(p.Exercise); err != nil {
 		p.Exercise = ""
+	}
+	if p.Own != nil {
+		p.Own = p.Own.clean()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,6 +237,15 @@ func placeOf(p *class.Person, said placed, sess *session, server string, now tim
 		place.Lab, place.Step, place.Exercise = said.Lab, said.Step, said.Exercise
 		place.Since, changed = said.at, true
 	}
+	switch own := ownMini(&place); {
+	case said.Own != nil:
+		said.Own.put(&place, now)
+		return place, changed || string(place.Mini) != string(p.Place.Mini)
+	case own && said.at.IsZero():
+		return place, changed // of a machine that says no more, the wall knows by when it was heard last
+	case own:
+		place.Mini, changed = nil, true // the learner works here again
+	}
 	if sess == nil {
 		if place.Session != "" && place.Server == server {
 			place.Session, place.Server, place.Mini = "", "", nil
@@ -241,6 +254,9 @@ func placeOf(p *class.Person, said placed, sess *session, server string, now tim
 		return place, changed
 	}
 	m, shown := miniOf(sess.run.Snapshot(), sess.run.Evidence(), len(sess.run.Events()))
+	if t := sess.run.Tracer(); t != nil {
+		m.Held = len(t.Stopped()) > 0
+	}
 	b, err := json.Marshal(m)
 	if err != nil {
 		return place, changed

@@ -37,7 +37,10 @@ type roomView struct {
 	question *class.Question
 	answers  map[string]int // by person
 	points   map[string]map[string]class.Result
-	trouble  string
+	// spotLab is the lab of the session in the spotlight, on whichever server it runs.
+	spotLab string
+	servers map[string]class.Server // by id
+	trouble string
 }
 
 // changed has the pages of a class look at it anew.
@@ -135,6 +138,9 @@ func (c *course) look(ctx context.Context, classID string, r *room) (*roomView, 
 		}
 		r.counted = time.Now()
 	}
+	if err := c.lookAround(ctx, v); err != nil {
+		return nil, err
+	}
 	if k.Steering.Question == "" {
 		return v, nil
 	}
@@ -160,10 +166,32 @@ func (c *course) look(ctx context.Context, classID string, r *room) (*roomView, 
 	return v, nil
 }
 
+// lookAround reads what there is on other servers.
+func (c *course) lookAround(ctx context.Context, v *roomView) error {
+	servers, err := c.store.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	v.servers = map[string]class.Server{}
+	for _, one := range servers {
+		v.servers[one.ID] = one
+	}
+	if v.class.Steering.Spotlight == "" {
+		return nil
+	}
+	row, err := c.store.SessionByID(ctx, v.class.Steering.Spotlight)
+	if errors.Is(err, class.ErrNotFound) {
+		return nil
+	}
+	v.spotLab = row.Lab
+	return err
+}
+
 // live is what a member sees of it.
 func (v *roomView) live(who *caller) classLive {
 	s := v.class.Steering
-	l := classLive{Version: s.Version, Lab: s.Lab, Knobs: s.Knobs, Spotlight: s.Spotlight, Frozen: s.Frozen, State: string(v.class.State), Now: time.Now().UTC()}
+	l := classLive{Version: s.Version, Lab: s.Lab, Knobs: s.Knobs, Spotlight: s.Spotlight, Frozen: s.Frozen, State: string(v.class.State),
+		Until: timeOrNil(s.Until), Trouble: v.trouble != "", Now: time.Now().UTC()}
 	if p, ok := v.people[who.Person]; ok {
 		l.Hand = !p.Hand.IsZero()
 	}

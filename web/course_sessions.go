@@ -15,6 +15,7 @@ import (
 	"weir/engine/metric"
 	"weir/engine/task"
 	"weir/labs"
+	"weir/whole"
 )
 
 // need is what a caller wants with a session.
@@ -36,8 +37,13 @@ func (s *Server) session(ctx context.Context, id string, want need) (*session, e
 	}
 	who := callerOf(ctx)
 	sess.seen.Store(time.Now().UnixNano())
+	if who.Kind == owner && want == toDrive {
+		if err := s.joined.thawed(); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case who.Kind == owner:
+	case who.Kind == owner, who.Kind == anotherServer && want == toLook: // that server asks for members whom it knows
 		return sess, nil
 	case who.Class == "" || who.Class != sess.of().Class:
 		return nil, errNoSession
@@ -112,7 +118,7 @@ func (s *Server) thawed(ctx context.Context, who *caller) error {
 func (s *Server) mayStart(ctx context.Context, l *labs.Lab, knobs map[string]any) error {
 	who := callerOf(ctx)
 	if who.Kind != learner {
-		return nil
+		return s.joined.thawed()
 	}
 	if err := s.thawed(ctx, who); err != nil {
 		return err
@@ -201,7 +207,7 @@ func (s *Server) begin(ctx context.Context, o labs.StartOptions, input string) (
 			key = o.Input.Key
 		}
 		b, _ := json.Marshal(sessionInput{ID: input, Key: key})
-		if err := writeWhole(filepath.Join(sess.dir, "input.json"), b); err != nil {
+		if err := whole.Write(filepath.Join(sess.dir, "input.json"), b); err != nil {
 			s.log.Warn("the input of a session is not kept", "session", sess.id, "error", err)
 		}
 	}
@@ -343,12 +349,13 @@ func (s *Server) bringOne(ctx context.Context, row *class.Session, dir string) e
 		err = s.sessions.launch(sess, o, sess.of())
 	}
 	if err != nil {
+		sess.removeDir()
 		return err
 	}
 	// A job that claims what it was restored from goes on using those files.
 	if row.Knobs["claimMode"] != "claim" {
 		for n := 1; n < part; n++ {
-			_ = os.RemoveAll(filepath.Join(dir, "part-"+strconv.Itoa(n)))
+			_ = sess.shelf.RemoveAll(filepath.Join(dir, "part-"+strconv.Itoa(n))) // a folder that stays is only counted
 		}
 	}
 	s.log.Info("session came back", "session", row.ID, "lab", row.Lab, "from", filepath.Base(restore))

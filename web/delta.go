@@ -3,7 +3,9 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -179,4 +181,33 @@ func same(a, b any) bool {
 		return false
 	}
 	return a == b
+}
+
+// merge gives what a difference makes of a tree, which stays as it is; what did not change is shared.
+func merge(old, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	switch o := old.(type) {
+	case map[string]any:
+		out := maps.Clone(o)
+		for k, v := range p {
+			if v == nil {
+				delete(out, k)
+				continue
+			}
+			out[k] = merge(out[k], v)
+		}
+		return out
+	case []any:
+		out := slices.Clone(o)
+		for k, v := range p {
+			if i, err := strconv.Atoi(k); err == nil && i >= 0 && i < len(out) {
+				out[i] = merge(out[i], v)
+			}
+		}
+		return out
+	}
+	return patch
 }

@@ -7,38 +7,6 @@ import (
 	"testing"
 )
 
-// merge applies a difference; it is what a reader of the stream does. The old tree stays as it was.
-func merge(old, patch any) any {
-	p, ok := patch.(map[string]any)
-	if !ok {
-		return patch
-	}
-	switch o := old.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(o)+len(p))
-		for k, v := range o {
-			out[k] = v
-		}
-		for k, v := range p {
-			if v == nil {
-				delete(out, k)
-			} else {
-				out[k] = merge(o[k], v)
-			}
-		}
-		return out
-	case []any:
-		out := append([]any(nil), o...)
-		for k, v := range p {
-			if i, err := strconv.Atoi(k); err == nil && i >= 0 && i < len(out) {
-				out[i] = merge(out[i], v)
-			}
-		}
-		return out
-	}
-	return patch
-}
-
 func parse(t *testing.T, s string) any {
 	t.Helper()
 	v, err := treeOf(json.RawMessage(s))

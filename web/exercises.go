@@ -16,8 +16,10 @@ import (
 	"weir/web/templates"
 )
 
-// exerciseText renders the tasks: Markdown with tables. Raw HTML in it is left out.
-var exerciseText = goldmark.New(goldmark.WithExtensions(extension.Table))
+// exerciseText renders the tasks: Markdown with tables. Raw HTML in it is left out, and so is a line's end between two Chinese
+// characters, which would show as a space.
+var exerciseText = goldmark.New(goldmark.WithExtensions(extension.Table,
+	extension.NewCJK(extension.WithEastAsianLineBreaks(extension.EastAsianLineBreaksCSS3Draft))))
 
 func (s *Server) exerciseList(w http.ResponseWriter, r *http.Request) {
 	p := templates.Exercises{Base: s.base(r)}

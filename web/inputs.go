@@ -29,15 +29,18 @@ type inputs struct {
 	dir string
 	// each is how many files of one learner are kept; 0 where there are no learners.
 	each int
+	// disks counts them; nil where there are no learners.
+	disks *disks
 
 	mu    sync.Mutex
 	order []string // ids, oldest first
 	byID  map[string]*labs.Input
 	of    map[string]belongs // whose they are
+	sizes map[string]int64
 }
 
 func newInputs(dir string) *inputs {
-	return &inputs{dir: dir, byID: map[string]*labs.Input{}, of: map[string]belongs{}}
+	return &inputs{dir: dir, byID: map[string]*labs.Input{}, of: map[string]belongs{}, sizes: map[string]int64{}}
 }
 
 // get gives an input by its id: one that the caller uploaded, or the built-in flights.
@@ -72,20 +75,23 @@ func (in *inputs) take(name string, r io.Reader, who *caller) (string, *labs.Inp
 		return "", nil, err
 	}
 	path := filepath.Join(dir, safeName(name))
-	input, err := in.store(path, r)
+	of := belongs{who.Class, who.Person}
+	counted := &countedReader{r: r, disks: in.disks, of: of}
+	input, err := in.store(path, counted)
 	if err != nil {
 		_ = os.RemoveAll(dir)
+		counted.back()
 		return "", nil, err
 	}
 	in.mu.Lock()
-	of := belongs{who.Class, who.Person}
+	in.sizes[id] = counted.n
 	in.byID[id], in.of[id] = input, of
 	in.order = append(in.order, id)
 	old := in.oldest(of)
 	if old != "" {
 		in.order = slices.DeleteFunc(slices.Clone(in.order), func(id string) bool { return id == old })
 		delete(in.byID, old)
-		delete(in.of, old)
+		in.gone(old)
 	}
 	in.mu.Unlock()
 	if old != "" {
@@ -104,7 +110,10 @@ func (in *inputs) store(path string, r io.Reader) (*labs.Input, error) {
 		err = cerr
 	}
 	var tooLarge *http.MaxBytesError
+	var full *diskError
 	switch {
+	case errors.As(err, &full):
+		return nil, diskProblem(full)
 	case errors.As(err, &tooLarge) || n > maxInputBytes:
 		return nil, newProblem(http.StatusRequestEntityTooLarge, "file", "larger than the 32 MiB that are allowed: compress it with gzip, or take a part of it")
 	case err != nil:
@@ -121,6 +130,43 @@ func (in *inputs) store(path string, r io.Reader) (*labs.Input, error) {
 		return nil, newProblem(http.StatusUnprocessableEntity, "file", reason)
 	}
 	return input, nil
+}
+
+// gone gives back what a file had that is removed. in.mu is held.
+func (in *inputs) gone(id string) {
+	if in.disks != nil {
+		in.disks.give(in.of[id], in.sizes[id])
+	}
+	delete(in.of, id)
+	delete(in.sizes, id)
+}
+
+// countedReader counts what is read to be stored, unless it is too much for whose it is.
+type countedReader struct {
+	r     io.Reader
+	disks *disks
+	of    belongs
+	n     int64
+}
+
+// Read implements io.Reader.
+func (c *countedReader) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	if c.disks == nil || n == 0 {
+		return n, err
+	}
+	if terr := c.disks.take(c.of, int64(n)); terr != nil {
+		return 0, terr
+	}
+	c.n += int64(n)
+	return n, err
+}
+
+// back gives back what was counted.
+func (c *countedReader) back() {
+	if c.disks != nil {
+		c.disks.give(c.of, c.n)
+	}
 }
 
 const (
@@ -190,7 +236,7 @@ func (in *inputs) removeOf(person string) {
 		if of.Person == person {
 			gone = append(gone, id)
 			delete(in.byID, id)
-			delete(in.of, id)
+			in.gone(id)
 		}
 	}
 	in.order = slices.DeleteFunc(in.order, func(id string) bool { return slices.Contains(gone, id) })

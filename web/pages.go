@@ -1,7 +1,9 @@
 package web
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,7 +56,13 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, status int, page t
 	}
 }
 
-func (s *Server) home(w http.ResponseWriter, r *http.Request) { s.homePage(w, r, http.StatusOK, "") }
+func (s *Server) home(w http.ResponseWriter, r *http.Request) {
+	if s.joined.asksName() {
+		http.Redirect(w, r, "/class", http.StatusSeeOther)
+		return
+	}
+	s.homePage(w, r, http.StatusOK, "")
+}
 
 func (s *Server) homePage(w http.ResponseWriter, r *http.Request, status int, refused string) {
 	b := s.base(r)
@@ -119,8 +127,29 @@ func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
 		for name, v := range sess.run.Snapshot().Knobs {
 			p.Values[name] = v
 		}
+	} else if s.joined != nil {
+		if knobs, ok := s.joined.spotlightKnobs(r.Context(), q.Get("session"), l); ok {
+			p.Session = q.Get("session")
+			maps.Copy(p.Values, knobs)
+		}
+	} else if errors.Is(err, errNoSession) {
+		s.fillElsewhere(r, &p, q.Get("session"))
 	}
 	s.page(w, r, http.StatusOK, templates.LabPage(p))
+}
+
+// fillElsewhere fills in a session that runs on another server, as the store has it; the page follows it from there.
+func (s *Server) fillElsewhere(r *http.Request, p *templates.Lab, id string) {
+	row, _, _ := s.elsewhere(r.Context(), callerOf(r.Context()), id)
+	if row == nil || row.Lab != p.Lab.ID {
+		return
+	}
+	p.Session = row.ID
+	if values, err := p.Lab.Values(row.Knobs, nil); err == nil {
+		for name, v := range values {
+			p.Values[name] = v
+		}
+	}
 }
 
 // fill takes the knobs of an address over the lab's defaults; it gives those that were refused.
@@ -153,7 +182,11 @@ func (s *Server) startForm(w http.ResponseWriter, r *http.Request) {
 	sess, err := s.startSession(r.Context(), l.ID, nil, "", "")
 	if err != nil {
 		p := problemOf(err)
-		s.homePage(w, r, p.Status, p.Detail)
+		why := p.Detail
+		if full(p) {
+			why = s.base(r).T("home.full", "n", maxRunning)
+		}
+		s.homePage(w, r, p.Status, why)
 		return
 	}
 	q := url.Values{"session": {sess.id}}
@@ -161,6 +194,11 @@ func (s *Server) startForm(w http.ResponseWriter, r *http.Request) {
 		q.Set("lang", i18n.Pick(r))
 	}
 	http.Redirect(w, r, "/labs/"+l.ID+"?"+q.Encode(), http.StatusSeeOther)
+}
+
+// full tells whether a start was refused because as many jobs run as one person may have.
+func full(p *problem) bool {
+	return p.Status == http.StatusTooManyRequests && p.Field == "sessions" && p.Place == 0
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -144,6 +147,20 @@ func TestAssets(t *testing.T) {
 	r.Header.Set("If-None-Match", w.Header().Get("ETag"))
 	if w := f.ask(r); w.Code != 304 {
 		t.Errorf("seen before: %d", w.Code)
+	}
+	plain := w
+	r = httptest.NewRequest(http.MethodGet, "/favicon.svg", nil)
+	r.Header.Set("Accept-Encoding", "br, gzip")
+	w = f.ask(r)
+	if w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("ETag") == plain.Header().Get("ETag") {
+		t.Errorf("asked for gzip: %v", w.Header())
+	}
+	unpacked, err := gzip.NewReader(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(b, plain.Body.Bytes()) {
+		t.Errorf("the packed file is another one: %v %s", err, b)
 	}
 	if w := f.ask(httptest.NewRequest(http.MethodGet, "/static/../server.go", nil)); w.Code == 200 {
 		t.Error("a file beside static/ was served")

@@ -14,6 +14,7 @@ import (
 	"weir/exercises"
 	"weir/exercises/kit"
 	"weir/labs"
+	"weir/whole"
 )
 
 // progressVersion is that of the file and of an export.
@@ -174,24 +175,5 @@ func (f *progressFile) change(how func(*Progress)) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(f.path, b)
-}
-
-// writeWhole replaces a file by another, or leaves it as it is.
-func writeWhole(path string, b []byte) error {
-	t, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = t.Write(b)
-	if err == nil {
-		err = t.Sync()
-	}
-	if err = errors.Join(err, t.Close()); err == nil {
-		err = os.Rename(t.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(t.Name())
-	}
-	return err
+	return whole.Write(f.path, b)
 }

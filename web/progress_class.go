@@ -22,6 +22,7 @@ func (s *Server) progressOf(ctx context.Context) (*Progress, error) {
 // changeProgress changes how far a caller is, and keeps it.
 func (s *Server) changeProgress(ctx context.Context, how func(*Progress)) error {
 	if s.course == nil {
+		defer s.joined.progressed()
 		return s.progress.change(how)
 	}
 	c, who := s.course, callerOf(ctx)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +23,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Class has the server serve classes; nil serves one person.
 	Class *ClassOptions
+	// Join has the server of one person be in a class; nil is in none.
+	Join *JoinOptions
 	// Out gets the one line that says where the lab is; nil discards it.
 	Out io.Writer
 }
@@ -39,10 +40,15 @@ const stopPatience = 10 * time.Second
 // "listening on http://HOST:PORT". What stands in the way of starting comes back as one line that says what to do.
 func Serve(ctx context.Context, o Options) error {
 	o = o.withDefaults()
+	if o.Join != nil {
+		if err := OnlyHere(o.Addr); err != nil {
+			return err
+		}
+	}
 	if err := writable(o.DataDir); err != nil {
 		return err
 	}
-	secured, err := o.Class.loadTLS()
+	secured, err := o.Class.loadTLS(o.Logger)
 	if err != nil {
 		return err
 	}
@@ -64,6 +70,12 @@ func Serve(ctx context.Context, o Options) error {
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 		TLSConfig:         secured,
 	}
+	if s.joined != nil {
+		if err := s.joined.begin(ctx); err != nil {
+			return errors.Join(err, ln.Close(), s.close(context.Background()))
+		}
+		s.housekeeping.Go(func() { s.joined.run(ctx, s) })
+	}
 	if s.course != nil {
 		h.MaxHeaderBytes = 32 << 10
 		s.course.addresses = baseAddresses(ln.Addr(), o.Class.Hosts, secured != nil)
@@ -73,12 +85,20 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	scheme := "http"
 	if secured != nil {
-		scheme, ln = "https", tls.NewListener(ln, secured)
+		scheme, ln = "https", &tlsListener{ln, secured}
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ln) }()
 	_, _ = fmt.Fprintf(o.Out, "listening on %s://%s\n", scheme, ln.Addr())
+	if s.joined != nil {
+		s.joined.sayJoined(o.Out, scheme+"://"+ln.Addr().String())
+	}
 	if s.course != nil {
+		at := o.Class.Advertise
+		if at == "" {
+			at = baseAddresses(ln.Addr(), nil, secured != nil)[0]
+		}
+		s.housekeeping.Go(func() { s.course.register(ctx, at, pinNow(secured)) })
 		if err := s.announce(ctx, o); err != nil {
 			cancel()
 			return errors.Join(err, h.Close(), s.close(context.Background()))
@@ -87,6 +107,7 @@ func Serve(ctx context.Context, o Options) error {
 	o.Logger.Info("listening", "address", ln.Addr().String(), "data", o.DataDir)
 	select {
 	case err := <-served:
+		cancel()
 		return errors.Join(fmt.Errorf("serving on %s: %w", ln.Addr(), err), s.close(context.Background()))
 	case <-ctx.Done():
 	}

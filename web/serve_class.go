@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"weir/class"
+	"weir/whole"
 )
 
 // DefaultClassAddr is where classes are served unless told otherwise: on every address of this machine.
@@ -22,21 +22,6 @@ const DefaultClassAddr = "0.0.0.0:8090"
 
 // firstClass is the class that a new server has.
 const firstClass = "My class"
-
-// loadTLS reads the certificate; nil without one.
-func (o *ClassOptions) loadTLS() (*tls.Config, error) {
-	switch {
-	case o == nil || o.TLSCert == "" && o.TLSKey == "":
-		return nil, nil
-	case o.TLSCert == "" || o.TLSKey == "":
-		return nil, errors.New("--tls-cert and --tls-key belong together: give both")
-	}
-	cert, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w", o.TLSCert, o.TLSKey, err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
-}
 
 // overTLS tells whether the browser came over TLS, to this server or to a trusted proxy before it.
 func overTLS(r *http.Request) bool {
@@ -129,7 +114,11 @@ func baseAddresses(addr net.Addr, hosts []string, overTLS bool) []string {
 		list = append(list, scheme+"://"+net.JoinHostPort(host, fmt.Sprint(at.Port())))
 	}
 	for _, h := range hosts {
-		if strings.Contains(h, ":") { // a name with the port of a proxy before this server
+		if name, isTLS := strings.CutSuffix(h, ":443"); isTLS { // a proxy before this server, as browsers see it
+			list = append(list, "https://"+name)
+			continue
+		}
+		if strings.Contains(h, ":") { // the same on another port
 			list = append(list, scheme+"://"+h)
 			continue
 		}
@@ -188,8 +177,9 @@ func (c *course) firstLink(ctx context.Context) (*class.Class, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	// The servers on a store have its classes in common: a new one makes none where there is one.
 	for i := range all {
-		if all[i].State == class.Open && all[i].Name == firstClass {
+		if all[i].State == class.Open {
 			return &all[i], "", nil
 		}
 	}
@@ -197,7 +187,7 @@ func (c *course) firstLink(ctx context.Context) (*class.Class, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return k, token, writeWhole(path, []byte(token+"\n"))
+	return k, token, whole.Write(path, []byte(token+"\n"))
 }
 
 // announce prints what the instructor needs to begin.
@@ -210,11 +200,20 @@ func (s *Server) announce(ctx context.Context, o Options) error {
 	if token != "" {
 		_, _ = fmt.Fprintf(o.Out, "instructor link: %s/class/i/%s\n", c.addresses[0], token)
 	} else {
-		_, _ = fmt.Fprintf(o.Out, "instructor link: the one printed by the server that made the class, with an address of this server\n")
+		_, _ = fmt.Fprintf(o.Out, "instructor link: as the server that made the class %q printed it. Lost? labserver class link makes another and ends that one\n", k.Name)
 	}
 	_, _ = fmt.Fprintf(o.Out, "join code: %s\n", class.ShowCode(k.Code))
 	for _, a := range joinAddresses(c.addresses, nil, k.Code) {
 		_, _ = fmt.Fprintf(o.Out, "join at: %s\n", a)
 	}
-	return nil
+	if token != "" {
+		return nil
+	}
+	all, err := c.store.Classes(ctx)
+	for i := range all {
+		if all[i].State == class.Open && all[i].ID != k.ID {
+			_, _ = fmt.Fprintf(o.Out, "class %q has join code: %s\n", all[i].Name, class.ShowCode(all[i].Code))
+		}
+	}
+	return err
 }

@@ -34,6 +34,8 @@ type Server struct {
 	progress *progressFile
 	// course is what a server of classes has more; nil without --class.
 	course *course
+	// joined is what a server of one person has more who is in a class; nil without --join.
+	joined *joined
 	// trusted are the networks of proxies before this server.
 	trusted []netip.Prefix
 	// checking has room for the checks that run at once; others wait.
@@ -91,7 +93,13 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 		s.trusted = o.Class.TrustedProxies
 		s.sessions.dir, s.sessions.course = filepath.Join(c.dir, "sessions"), c
 		s.inputs = newInputs(filepath.Join(c.dir, "inputs"))
-		s.inputs.each = c.limits.Uploads
+		s.inputs.each, s.inputs.disks = c.limits.Uploads, c.disks
+	}
+	if o.Join != nil {
+		if s.joined, err = openJoined(o); err != nil {
+			_ = os.RemoveAll(dir)
+			return nil, err
+		}
 	}
 	s.router = s.routes()
 	return s, nil
@@ -104,6 +112,9 @@ func (s *Server) routes() chi.Router {
 		r.Use(forwarded(s.trusted), guard(knownHosts(s.course.hosts)), s.admit)
 	} else {
 		r.Use(guard(nil))
+	}
+	if s.joined != nil {
+		r.Use(s.spotlit)
 	}
 	r.NotFound(s.notFound)
 	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
@@ -134,6 +145,8 @@ func (s *Server) close(ctx context.Context) error {
 		s.housekeeping.Wait()
 		err = errors.Join(err, s.course.close())
 	} else {
+		s.housekeeping.Wait()
+		s.joined.close()
 		s.inputs.removeAll()
 	}
 	if s.dir != "" {

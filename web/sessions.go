@@ -75,6 +75,7 @@ type session struct {
 	viewers atomic.Int32
 	frames  frames
 	over    chan struct{} // closed when the session is ended
+	shelf   *shelf        // what it has on the disk; nil without classes
 }
 
 // belongs says whose a session is; it is empty without classes, and has no person where it is the instructor's.
@@ -152,6 +153,10 @@ func (m *sessions) launch(s *session, o labs.StartOptions, of belongs) error {
 	o.CheckpointDir = filepath.Join(s.dir, "checkpoints")
 	if m.course != nil {
 		o.CheckpointDir = s.partDir()
+		if s.shelf == nil {
+			s.shelf = m.course.disks.newShelf(of, s.dir)
+		}
+		o.Disk = s.shelf
 	}
 	o.Logger = m.log.With("session", s.id)
 	err := os.MkdirAll(o.CheckpointDir, 0o750)
@@ -174,7 +179,7 @@ func (m *sessions) launch(s *session, o labs.StartOptions, of belongs) error {
 	m.mu.Unlock()
 	if err != nil {
 		if s.part == 1 {
-			_ = os.RemoveAll(s.dir)
+			s.removeDir()
 		}
 		return err
 	}
@@ -222,6 +227,7 @@ func (m *sessions) reserve(of belongs, busy bool) error {
 			return err
 		}
 	} else if running >= maxRunning {
+		// the pages say it in their language, see full
 		return newProblem(http.StatusTooManyRequests, "sessions",
 			fmt.Sprintf("%d jobs run already and %d are allowed at once: end one first", running, maxRunning))
 	}
@@ -343,5 +349,12 @@ func (m *sessions) closeAll(ctx context.Context) error {
 func (s *session) close() {
 	close(s.over)
 	s.run.Close()
+	s.removeDir()
+}
+
+func (s *session) removeDir() {
 	_ = os.RemoveAll(s.dir)
+	if s.shelf != nil {
+		s.shelf.clear()
+	}
 }

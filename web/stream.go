@@ -44,12 +44,20 @@ func hz(r *http.Request) (int, error) {
 
 // stream sends a session's pictures over a websocket until the reader goes, the session ends or the server stops.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
-	sess, err := s.session(r.Context(), r.PathValue("id"), toLook)
+	rate, err := hz(r)
 	if err != nil {
 		problemOf(err).write(w)
 		return
 	}
-	rate, err := hz(r)
+	sess, err := s.session(r.Context(), r.PathValue("id"), toLook)
+	if errors.Is(err, errNoSession) {
+		row, to, eerr := s.elsewhere(r.Context(), callerOf(r.Context()), r.PathValue("id"))
+		if eerr == nil {
+			s.streamElsewhere(w, r, row, to, rate)
+			return
+		}
+		err = eerr
+	}
 	if err != nil {
 		problemOf(err).write(w)
 		return
@@ -60,7 +68,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	conn, err := websocket.Accept(w, r, nil)
+	conn, err := accept(w, r)
 	if err != nil {
 		return // Accept has answered
 	}
@@ -68,14 +76,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	sess.viewers.Add(1)
 	defer sess.viewers.Add(-1)
 	s.streams.opened.Add(1)
-	ctx, cancel := context.WithCancel(conn.CloseRead(s.ctx))
+	ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 	defer cancel()
-	if who := callerOf(r.Context()); !who.mine(sess.of().Class, sess.of().Person) {
+	if who := callerOf(r.Context()); !who.mine(sess.of().Class, sess.of().Person) && who.Kind != anotherServer {
 		go s.whileAllowed(ctx, cancel, who, sess.id)
 	}
 
-	v := viewer{conn: conn, sess: sess, counts: &s.streams, interval: time.Second / time.Duration(rate), window: int32(max(3, rate/3))}
-	err = v.pump(ctx)
+	v := s.viewer(conn, &sess.frames, rate)
+	err = v.pump(ctx, sess)
 	switch {
 	case s.ctx.Err() != nil:
 		_ = conn.Close(websocket.StatusGoingAway, "the server stops")
@@ -86,10 +94,16 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// pictures are where a viewer's come from: a session of this server, or one of another that is followed.
+type pictures interface {
+	// newest gives a picture that is no older than maxAge if it can be had, and whether it was taken by this call.
+	newest(maxAge time.Duration) (latest *frame, taken bool, err error)
+}
+
 // viewer is one reader of a session's stream.
 type viewer struct {
 	conn     *websocket.Conn
-	sess     *session
+	of       pictures
 	counts   *streamCounts
 	interval time.Duration
 	window   int32 // messages that may be unread
@@ -101,20 +115,23 @@ type viewer struct {
 	seen    *frame
 }
 
+func (s *Server) viewer(conn *websocket.Conn, of pictures, rate int) *viewer {
+	return &viewer{conn: conn, of: of, counts: &s.streams, interval: time.Second / time.Duration(rate), window: int32(max(3, rate/3)), began: time.Now()}
+}
+
 // pump sends until ctx ends. It returns nil once the session is over and its last picture sent.
-func (v *viewer) pump(ctx context.Context) error {
-	v.began = time.Now()
+func (v *viewer) pump(ctx context.Context, sess *session) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	due := time.Now()
 	for {
-		over := v.sess.gone()
+		over := sess.gone()
 		if now := time.Now(); v.mute(now) || v.unread.Load() < v.window {
 			if late := int64(now.Sub(due) / v.interval); late > 0 && v.seen != nil {
 				v.skipped += late
 				v.counts.dropped.Add(late)
 			}
-			due = nextBeat(v.sess.started, now, v.interval)
+			due = nextBeat(sess.started, now, v.interval)
 			if err := v.send(ctx); err != nil {
 				return err
 			}
@@ -124,7 +141,7 @@ func (v *viewer) pump(ctx context.Context) error {
 		if over {
 			return nil
 		}
-		tick.Reset(time.Until(nextBeat(v.sess.started, time.Now(), v.interval)))
+		tick.Reset(time.Until(nextBeat(sess.started, time.Now(), v.interval)))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -148,7 +165,7 @@ func (v *viewer) mute(now time.Time) bool {
 
 // send writes what is new, if anything is, and a ping behind it.
 func (v *viewer) send(ctx context.Context) error {
-	f, taken, err := v.sess.frames.newest(v.interval / 2)
+	f, taken, err := v.of.newest(v.interval / 2)
 	if err != nil {
 		return err
 	}

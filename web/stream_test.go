@@ -51,6 +51,14 @@ func inFakeTime(t *testing.T, test func(t *testing.T, f *fakeServer, open func(p
 		go func() { _ = h.Serve(p) }()
 		client := &http.Client{Transport: &http.Transport{DialContext: p.dial, DisableKeepAlives: true}}
 		var conns []*websocket.Conn
+		defer func() { // also after a test that gave up
+			for _, c := range conns {
+				_ = c.CloseNow()
+			}
+			cancel()
+			_ = h.Close()
+			synctest.Wait()
+		}()
 		test(t, f, func(path string) *websocket.Conn {
 			c, _, err := websocket.Dial(ctx, "ws://127.0.0.1:8090"+path, &websocket.DialOptions{HTTPClient: client})
 			if err != nil {
@@ -60,12 +68,6 @@ func inFakeTime(t *testing.T, test func(t *testing.T, f *fakeServer, open func(p
 			conns = append(conns, c)
 			return c
 		})
-		for _, c := range conns {
-			_ = c.CloseNow()
-		}
-		cancel()
-		_ = h.Close()
-		synctest.Wait()
 	})
 }
 

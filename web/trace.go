@@ -57,7 +57,7 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	conn, err := websocket.Accept(w, r, nil)
+	conn, err := accept(w, r)
 	if err != nil {
 		return
 	}
@@ -72,8 +72,12 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
 	go func() {
 		defer cancel()
 		for {
-			_, b, err := conn.Read(ctx)
+			kind, b, err := conn.Read(ctx)
 			if err != nil {
+				return
+			}
+			if kind != websocket.MessageText {
+				_ = conn.Close(websocket.StatusUnsupportedData, "send JSON as text messages")
 				return
 			}
 			if err := obey(v, b); err != nil {

@@ -16,14 +16,16 @@ func send(t *testing.T, c *websocket.Conn, message string) {
 	}
 }
 
-// await reads until a message is as wanted.
+// await reads until a message is as wanted; in fake time one comes each tenth of a second for ever.
 func await(t *testing.T, c *websocket.Conn, wanted func(map[string]any) bool) map[string]any {
 	t.Helper()
-	for {
+	for range 1000 {
 		if m := read(t, c); wanted(m) {
 			return m
 		}
 	}
+	t.Fatal("1000 messages were not as wanted")
+	return nil
 }
 
 func stopped(m map[string]any) []any { s, _ := m["stopped"].([]any); return s }

@@ -28,6 +28,7 @@ type viewersOptions struct {
 	seconds    float64
 	hz         int
 	oneProcess bool
+	class      bool
 	pastBreak  bool
 	profile    string
 	follow     string // of the process that has the viewers: the stream's address
@@ -84,7 +85,9 @@ func newBenchViewers(s streams) *cobra.Command {
 		Use:   "viewers",
 		Short: "How many websockets can follow one flagship session, and what breaks first",
 		Long: "Serves one flagship session in this process, lets more and more websockets of another process follow it, and\n" +
-			"stops when one gets less than 0.8 of its rate, the server takes more than one core, or messages grow beyond 2 KB.",
+			"stops when one gets less than 0.8 of its rate, the server takes more than one core, or messages grow beyond 2 KB.\n" +
+			"With --class the session is in the spotlight of a class, and each viewer is a learner who has joined and follows with\n" +
+			"a cookie, past the checks of who may see what.",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := rising("viewers", o.counts, 20_000); err != nil {
@@ -97,7 +100,15 @@ func newBenchViewers(s streams) *cobra.Command {
 				return usage("--hz: %d is not from 1 to 30", o.hz)
 			}
 			if o.follow != "" {
-				return followAll(c.Context(), s.out, o.follow, o.counts[0], o.seconds)
+				cookies := make([]string, o.counts[0])
+				if o.class {
+					b, err := io.ReadAll(s.in)
+					if err != nil {
+						return err
+					}
+					cookies = strings.Fields(string(b))
+				}
+				return followAll(c.Context(), s.out, o.follow, cookies, o.seconds)
 			}
 			var live io.Writer
 			if !asJSON {
@@ -127,6 +138,7 @@ func newBenchViewers(s streams) *cobra.Command {
 	f.IntVar(&o.hz, "hz", 10, "pictures a second that each viewer asks for")
 	f.BoolVar(&o.oneProcess, "one-process", false, "have the viewers in this process too; cores then are those of both")
 	f.BoolVar(&o.pastBreak, "past-break", false, "go on after one number broke")
+	f.BoolVar(&o.class, "class", false, "have the viewers be learners of a class who follow its spotlight")
 	f.StringVar(&o.profile, "cpuprofile", "", "file for a CPU profile of the server")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&o.follow, "follow", "", "the address of a stream")
@@ -141,11 +153,14 @@ func benchViewers(ctx context.Context, o viewersOptions, live, errs io.Writer) (
 	if o.oneProcess {
 		r.Processes = "server and viewers in this one"
 	}
+	if o.class {
+		r.Processes += "; they are learners of a class who follow its spotlight"
+	}
 	if live != nil {
 		_, _ = fmt.Fprintf(live, "%s, %d CPUs, %d Hz asked for\n%8s %9s %10s %8s %7s %14s %6s %6s %14s  %s\n", r.Processes, r.CPUs, o.hz,
 			"viewers", "connected", "slowest Hz", "mean Hz", "gap ms", "bytes/message", "cores", "MB", "bytes/viewer", "broken")
 	}
-	url, stop, err := benchServer(ctx, r.Lab)
+	url, k, stop, err := benchServer(ctx, r.Lab, o.class)
 	if err != nil {
 		return r, err
 	}
@@ -160,7 +175,13 @@ func benchViewers(ctx context.Context, o viewersOptions, live, errs io.Writer) (
 	}
 	empty := labs.ResidentBytes()
 	for _, n := range o.counts {
-		step, err := viewersOnce(ctx, o, fmt.Sprintf("%s?hz=%d", url, o.hz), n, errs)
+		cookies := make([]string, n) // none without a class
+		if k != nil {
+			if cookies, err = k.learners(ctx, n); err != nil {
+				return r, err
+			}
+		}
+		step, err := viewersOnce(ctx, o, fmt.Sprintf("%s?hz=%d", url, o.hz), cookies, errs)
 		if err != nil {
 			return r, err
 		}
@@ -187,17 +208,21 @@ func benchViewers(ctx context.Context, o viewersOptions, live, errs io.Writer) (
 	return r, nil
 }
 
-// benchServer serves a session and returns the address of its stream.
-func benchServer(ctx context.Context, lab string) (stream string, stop func() error, err error) {
+// benchServer serves a session and returns the address of its stream; of a class too, where the session is in the spotlight.
+func benchServer(ctx context.Context, lab string, ofClass bool) (stream string, k *viewersClass, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "weir-bench-viewers-")
 	if err != nil {
-		return "", nil, err
+		return "", nil, nil, err
 	}
 	out, in := io.Pipe()
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
+	o := web.Options{Addr: "127.0.0.1:0", DataDir: dir, Out: in}
+	if ofClass {
+		o.Class = &web.ClassOptions{}
+	}
 	go func() {
-		err := web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", DataDir: dir, Out: in})
+		err := web.Serve(ctx, o)
 		_ = in.CloseWithError(errors.Join(err, io.EOF))
 		served <- err
 	}()
@@ -205,44 +230,35 @@ func benchServer(ctx context.Context, lab string) (stream string, stop func() er
 		cancel()
 		return errors.Join(<-served, os.RemoveAll(dir))
 	}
-	lines := bufio.NewScanner(out)
-	url := ""
-	for url == "" && lines.Scan() {
-		if _, after, ok := strings.Cut(lines.Text(), "listening on "); ok {
-			url = after
+	said := viewersClass{}
+	for lines := bufio.NewScanner(out); (said.url == "" || ofClass && said.code == "") && lines.Scan(); {
+		if after, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
+			said.url = after
+		} else if _, after, ok := strings.Cut(lines.Text(), "/class/i/"); ok {
+			said.instructor = after
+		} else if after, ok := strings.CutPrefix(lines.Text(), "join code: "); ok {
+			said.code = after
 		}
 	}
-	if url == "" {
-		return "", nil, errors.Join(errors.New("the server did not start"), stop())
+	if said.url == "" {
+		return "", nil, nil, errors.Join(errors.New("the server did not start"), stop())
 	}
 	go func() { _, _ = io.Copy(io.Discard, out) }()
-	id, err := benchSession(ctx, url, lab)
-	if err != nil {
-		return "", nil, errors.Join(err, stop())
-	}
-	return "ws" + strings.TrimPrefix(url, "http") + "/api/v1/sessions/" + id + "/stream", stop, nil
-}
-
-func benchSession(ctx context.Context, url, lab string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/api/v1/sessions", strings.NewReader(`{"lab":"`+lab+`"}`))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = resp.Body.Close() }()
 	var started struct{ ID string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&started); err != nil || started.ID == "" {
-		return "", fmt.Errorf("starting a session: %s", resp.Status)
+	_, err = benchCall(ctx, said.url+"/api/v1/sessions", said.instructor, map[string]any{"lab": lab}, http.StatusCreated, &started)
+	if err == nil && ofClass {
+		k = &said
+		err = k.spotlight(ctx, started.ID)
 	}
-	return started.ID, nil
+	if err != nil {
+		return "", nil, nil, errors.Join(err, stop())
+	}
+	return "ws" + strings.TrimPrefix(said.url, "http") + "/api/v1/sessions/" + started.ID + "/stream", k, stop, nil
 }
 
-// viewersOnce measures one number of viewers.
-func viewersOnce(ctx context.Context, o viewersOptions, url string, n int, errs io.Writer) (viewersStep, error) {
+// viewersOnce measures one number of viewers, each with its cookie or an empty one.
+func viewersOnce(ctx context.Context, o viewersOptions, url string, cookies []string, errs io.Writer) (viewersStep, error) {
+	n := len(cookies)
 	s := viewersStep{Viewers: n, Broken: []viewerFault{}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -251,9 +267,9 @@ func viewersOnce(ctx context.Context, o viewersOptions, url string, n int, errs 
 	go func() {
 		var err error
 		if o.oneProcess {
-			err = followAll(ctx, in, url, n, o.seconds)
+			err = followAll(ctx, in, url, cookies, o.seconds)
 		} else {
-			err = followInChild(ctx, in, errs, url, n, o.seconds)
+			err = followInChild(ctx, o, in, errs, url, cookies)
 		}
 		_ = in.CloseWithError(errors.Join(err, io.EOF))
 		ended <- err
@@ -290,14 +306,15 @@ func viewersOnce(ctx context.Context, o viewersOptions, url string, n int, errs 
 	return s, nil
 }
 
-// followInChild runs this program again for the viewers alone.
-func followInChild(ctx context.Context, out, errs io.Writer, url string, n int, seconds float64) error {
+// followInChild runs this program again for the viewers alone. It reads their cookies from its standard input, for the
+// words of a command can be seen by all of the machine.
+func followInChild(ctx context.Context, o viewersOptions, out, errs io.Writer, url string, cookies []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, self, "bench", "viewers", "--follow", url, "--viewers", fmt.Sprint(n), "--seconds", fmt.Sprint(seconds))
-	c.Stdout, c.Stderr = out, errs
+	c := exec.CommandContext(ctx, self, "bench", "viewers", "--follow", url, "--viewers", fmt.Sprint(len(cookies)), "--seconds", fmt.Sprint(o.seconds), "--class="+fmt.Sprint(o.class))
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(strings.Join(cookies, "\n")), out, errs
 	return c.Run()
 }
 
@@ -310,17 +327,18 @@ type viewerCount struct {
 
 // followAll opens the viewers, a hundred a second at most at once, and writes a line when they are there and one of what
 // they saw.
-func followAll(ctx context.Context, out io.Writer, url string, n int, seconds float64) error {
+func followAll(ctx context.Context, out io.Writer, url string, cookies []string, seconds float64) error {
+	n := len(cookies)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	counting, over := make(chan struct{}), make(chan struct{})
 	opened, counts := make(chan error, n), make(chan viewerCount, n)
 	room := make(chan struct{}, 20)
 	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}}
-	for range n {
+	for _, cookie := range cookies {
 		go func() {
 			room <- struct{}{}
-			c, err := follow(ctx, client, url)
+			c, err := follow(ctx, client, url, cookie)
 			<-room
 			opened <- err
 			if err != nil {

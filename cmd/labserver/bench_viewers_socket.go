@@ -9,9 +9,13 @@ import (
 	"github.com/coder/websocket"
 )
 
-// follow opens a stream and reads its first message, the whole picture.
-func follow(ctx context.Context, client *http.Client, url string) (*websocket.Conn, error) {
-	c, resp, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: client})
+// follow opens a stream, with a cookie unless that is empty, and reads its first message, the whole picture.
+func follow(ctx context.Context, client *http.Client, url, cookie string) (*websocket.Conn, error) {
+	o := &websocket.DialOptions{HTTPClient: client}
+	if cookie != "" {
+		o.HTTPHeader = http.Header{"Cookie": {cookie}}
+	}
+	c, resp, err := websocket.Dial(ctx, url, o)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,23 @@ func TestBenchViewers(t *testing.T) {
 	}
 }
 
+// The viewers of a class are let in as learners, and each follows the spotlight.
+func TestBenchViewersOfAClass(t *testing.T) {
+	out, errs, status := labserver(t, "", "bench", "viewers", "--class", "--viewers", "2,4", "--seconds", "1", "--one-process", "--past-break", "--json")
+	var r viewersResult
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 0 {
+		t.Fatalf("%v, status %d: %s%s", err, status, out, errs)
+	}
+	if len(r.Steps) != 2 || !strings.Contains(r.Processes, "learners of a class") {
+		t.Fatalf("%s", out)
+	}
+	for _, s := range r.Steps {
+		if s.Connected != s.Viewers || s.SlowestHz <= 0 || s.Failure != "" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 func TestBenchesRefuse(t *testing.T) {
 	for _, c := range []struct{ args, names string }{
 		{"viewers --viewers 5,2", "--viewers"},

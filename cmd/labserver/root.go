@@ -38,7 +38,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w: see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(serve, newLabs(s), newRun(s), newKeygroup(s), newBench(s), newVerify(s), newCheck(s), newNew(s), newBackup(s), newRestore(s), newRegrade(s), newVersion(s))
+	root.AddCommand(serve, newLabs(s), newRun(s), newKeygroup(s), newBench(s), newVerify(s), newCheck(s), newNew(s), newBackup(s), newRestore(s), newClass(s), newRegrade(s), newVersion(s))
 	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
 	return root
 }

@@ -16,12 +16,15 @@ import (
 	"weir/engine/metric"
 )
 
-const flights = "../../labs/data/flights.csv.gz"
+const (
+	flights    = "../../labs/data/flights.csv.gz" // the built-in sample
+	allFlights = "../../testdata/flights.csv.gz"
+)
 
-// plainCounts counts the flights by destination without the engine.
-func plainCounts(t *testing.T) map[string]int64 {
+// plainCounts counts the flights of a file by destination without the engine.
+func plainCounts(t *testing.T, file string) map[string]int64 {
 	t.Helper()
-	f, err := os.Open(flights)
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,15 +59,20 @@ func run(t *testing.T, args ...string) *metric.Snapshot {
 }
 
 func TestFlightsAreCounted(t *testing.T) {
-	want := plainCounts(t)
-	s := run(t, "key-groups", "--input", flights, "--key", "dest", "--set", "parallelism=3")
-	if s.State != "FINISHED" || s.Totals.RecordsProcessed != 20_000 || !maps.Equal(s.Totals.CountsByKey, want) {
-		t.Errorf("%s, %d records, %d counts of %d", s.State, s.Totals.RecordsProcessed, len(s.Totals.CountsByKey), len(want))
+	for file, rows := range map[string]int64{flights: 20_000, allFlights: 336_776} {
+		want := plainCounts(t, file)
+		s := run(t, "key-groups", "--input", file, "--key", "dest", "--set", "parallelism=3")
+		if s.State != "FINISHED" || s.Totals.RecordsProcessed != rows || !maps.Equal(s.Totals.CountsByKey, want) {
+			t.Errorf("%s: %s, %d records, %d counts of %d", file, s.State, s.Totals.RecordsProcessed, len(s.Totals.CountsByKey), len(want))
+		}
+		if file == allFlights && len(s.Totals.CountsByKey) != 105 {
+			t.Errorf("%d destinations, want 105", len(s.Totals.CountsByKey))
+		}
 	}
 }
 
 func TestFlightsAreCountedWithCheckpointsAndKnobsMoving(t *testing.T) {
-	want := plainCounts(t)
+	want := plainCounts(t, flights)
 	for _, transport := range []string{"tcp", "memory"} {
 		t.Run(transport, func(t *testing.T) {
 			dir := t.TempDir()

@@ -13,12 +13,15 @@ import (
 func newServe(s streams) *cobra.Command {
 	var o web.Options
 	var f classFlags
+	var j joinFlags
 	verbose := false
 	c := &cobra.Command{
-		Use:   "serve [--addr HOST:PORT] [--data DIR] [--class]",
+		Use:   "serve [--addr HOST:PORT] [--data DIR] [--class | --join URL [--name NAME]]",
 		Short: "Serves the lab; the same without a verb",
 		Long: "Serves the lab on this machine, for one person. With --class it serves classes to the network: it prints the link of\n" +
-			"the instructor, the join code, and the addresses at which learners join.",
+			"the instructor, the join code, and the addresses at which learners join.\n" +
+			"With --join it is still yours alone, and you are in a class with it: labs and checks run on this machine, the class sees\n" +
+			"where you are, your run in small, and your results. URL is the address at which learners join, or your personal link.",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
@@ -29,6 +32,9 @@ func newServe(s streams) *cobra.Command {
 			o.Out = s.out
 			var err error
 			if o.Class, err = f.options(c); err != nil {
+				return err
+			}
+			if o.Join, err = j.options(c, f.class, o.Addr); err != nil {
 				return err
 			}
 			if f.class && !c.Flags().Changed("addr") {
@@ -42,16 +48,18 @@ func newServe(s streams) *cobra.Command {
 	fl.StringVar(&o.DataDir, "data", "data", "folder for uploads and checkpoints")
 	fl.BoolVar(&verbose, "verbose", false, "log each request")
 	f.add(c)
+	j.add(c)
 	return c
 }
 
 // classFlags are the words of serve that need --class.
 type classFlags struct {
-	class     bool
-	o         web.ClassOptions
-	proxies   []string
-	stateMiB  int64
-	classOnly []string
+	class                bool
+	o                    web.ClassOptions
+	proxies              []string
+	stateMiB             int64
+	diskEachMiB, diskMiB int64
+	classOnly            []string
 }
 
 func (f *classFlags) add(c *cobra.Command) {
@@ -68,6 +76,8 @@ func (f *classFlags) add(c *cobra.Command) {
 	only("trusted-proxy")
 	fl.StringSliceVar(&f.o.Hosts, "host", nil, "name by which browsers reach this server, such as lab.example.org; may be repeated")
 	only("host")
+	fl.StringVar(&f.o.Advertise, "advertise", "", "address at which the other servers on the database reach this one, such as http://10.0.0.7:8090; by default the first of its own")
+	only("advertise")
 	fl.IntVar(&f.o.Limits.Sessions, "max-sessions", d.Sessions, "jobs that run at once; learners beyond them wait in a queue")
 	only("max-sessions")
 	fl.IntVar(&f.o.Limits.PerLearner, "sessions-per-learner", d.PerLearner, "jobs that one learner may run at once")
@@ -78,6 +88,10 @@ func (f *classFlags) add(c *cobra.Command) {
 	only("max-state-mib")
 	fl.IntVar(&f.o.Limits.Uploads, "uploads-per-learner", d.Uploads, "files of one learner that are kept")
 	only("uploads-per-learner")
+	fl.Int64Var(&f.diskEachMiB, "disk-per-learner-mib", d.DiskEach>>20, "disk for the uploads and the checkpoints of a learner, in MiB")
+	only("disk-per-learner-mib")
+	fl.Int64Var(&f.diskMiB, "max-disk-mib", d.Disk>>20, "disk for those of all learners of this server, in MiB")
+	only("max-disk-mib")
 }
 
 // options are nil without --class.
@@ -105,6 +119,11 @@ func (f *classFlags) options(c *cobra.Command) (*web.ClassOptions, error) {
 			return nil, usage("--host %q: give a name such as lab.example.org, without http:// and path", h)
 		}
 	}
+	if f.o.Advertise != "" {
+		if _, err := web.ParseAdvertise(f.o.Advertise); err != nil {
+			return nil, usage("--advertise %w", err)
+		}
+	}
 	if (f.o.TLSCert == "") != (f.o.TLSKey == "") {
 		return nil, usage("--tls-cert and --tls-key belong together: give both")
 	}
@@ -113,11 +132,15 @@ func (f *classFlags) options(c *cobra.Command) (*web.ClassOptions, error) {
 		return nil, usage("--db %s:...: give sqlite:PATH or postgres://USER@HOST/DATABASE", kind)
 	}
 	l := f.o.Limits
-	for name, ok := range map[string]bool{"max-sessions": l.Sessions > 0, "sessions-per-learner": l.PerLearner > 0, "max-rate": l.Rate > 0, "max-state-mib": f.stateMiB > 0, "uploads-per-learner": l.Uploads > 0} {
+	for name, ok := range map[string]bool{"max-sessions": l.Sessions > 0, "sessions-per-learner": l.PerLearner > 0, "max-rate": l.Rate > 0, "max-state-mib": f.stateMiB > 0, "uploads-per-learner": l.Uploads > 0,
+		"disk-per-learner-mib": f.diskEachMiB > 0, "max-disk-mib": f.diskMiB > 0} {
 		if !ok {
 			return nil, usage("--%s: give more than 0", name)
 		}
 	}
-	f.o.Limits.StateBytes = f.stateMiB << 20
+	if f.diskMiB < f.diskEachMiB {
+		return nil, usage("--max-disk-mib %d: give at least the %d of --disk-per-learner-mib", f.diskMiB, f.diskEachMiB)
+	}
+	f.o.Limits.StateBytes, f.o.Limits.DiskEach, f.o.Limits.Disk = f.stateMiB<<20, f.diskEachMiB<<20, f.diskMiB<<20
 	return &f.o, nil
 }

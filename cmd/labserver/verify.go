@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,8 @@ func goldenFiles(args []string) ([]goldenFile, error) {
 	for _, path := range args {
 		info, err := os.Stat(path)
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, usage("%s: no such file or folder, expected a golden file or a folder of them", path)
 		case err != nil:
 			return nil, usage("%w", err)
 		case info.Mode().IsRegular():

@@ -25,11 +25,17 @@ type classroom struct {
 
 func serveClass(t *testing.T) *classroom {
 	t.Helper()
+	return serveClassOn(t, "")
+}
+
+// serveClassOn serves with a database of its own; an empty one is a file.
+func serveClassOn(t *testing.T, db string) *classroom {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", DataDir: t.TempDir(), Out: w, Class: &web.ClassOptions{}})
+		done <- web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", DataDir: t.TempDir(), Out: w, Class: &web.ClassOptions{DB: db}})
 		_ = w.Close()
 	}()
 	c := &classroom{server: &server{}}

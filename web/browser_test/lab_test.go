@@ -78,8 +78,9 @@ func TestFirstPress(t *testing.T) {
 	}
 }
 
-// The switch turns debloating on in the running job, is pending until a picture confirms it, and the next checkpoints fall
-// by more than half.
+// The switch turns debloating on in the running job, is pending until a picture confirms it, and the next checkpoints fall.
+// With one each second, which keep the channels blocked, and in real time a third is sure; that at the lab's own interval it
+// is more than half is TestDebloatingIsSwitchedOnInTheRunningFlagship of labs.
 func TestSwitch(t *testing.T) {
 	s := serve(t, "")
 	id := s.start(t, `{"lab":"backpressure","knobs":{"checkpointIntervalMs":1000}}`)

@@ -147,15 +147,15 @@ func TestSkewOwnFile(t *testing.T) {
 	p := s.open(t, desktop)
 	p.navigate("/labs/skew?lang=en")
 	var b strings.Builder
-	b.WriteString("city,n\n")
+	b.WriteString("<i>city</i>,n\n")
 	for i := range 5000 {
-		city := "oslo"
+		city := "<img src=x onerror=document.title=1>oslo" // what is in a file is text
 		if i%10 == 0 {
 			city = fmt.Sprint("town", i)
 		}
 		fmt.Fprintf(&b, "%s,%d\n", city, i)
 	}
-	file := filepath.Join(t.TempDir(), "mine.csv")
+	file := filepath.Join(t.TempDir(), "<b onclick=x>mine<b>.csv")
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +164,9 @@ func TestSkewOwnFile(t *testing.T) {
 	p.until(`!document.querySelector("#kl-run").disabled`, 5*time.Second)
 	p.click("#kl-run")
 	p.until(`/group \d+: (89|90|91) %/.test(document.querySelector(".kl-flag")?.textContent ?? "")`, 30*time.Second)
+	if eval[bool](p, `document.title === "1" || document.querySelector("main img[src=x], main b[onclick]") !== null || ![...document.querySelectorAll("#kl-column option")].some(o => o.textContent === "<i>city</i>")`) {
+		t.Error("markup in a file or its name became part of the page")
+	}
 	p.quiet()
 }
 
@@ -175,6 +178,8 @@ func TestCreditLab(t *testing.T) {
 	id := p.openLab("credit", "en", "")
 	p.until(`document.querySelectorAll("#seq tr").length === 16`, 20*time.Second)
 	p.until(`document.querySelector("#seq tr[data-kind=AddCredit]") && document.querySelector("#seq tr[data-kind=BufferResponse]")`, 10*time.Second)
+	// The row of a barrier stands in the same columns as the others.
+	p.until(`(e => e && getComputedStyle(e).display === "table-row")(document.querySelector("#seq tr.ev"))`, 30*time.Second)
 	p.click(`#seq-view button[value="opening"]`)
 	p.until(`document.querySelector("#seq tr").dataset.kind === "PartitionRequest"`, 5*time.Second)
 	p.click(`#seq-view button[value="latest"]`)

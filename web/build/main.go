@@ -37,7 +37,7 @@ func build(dir string) error {
 	}
 	result := api.Build(api.BuildOptions{
 		AbsWorkingDir: root,
-		EntryPoints:   []string{"web/ts/home.ts", "web/ts/lab.ts", "web/ts/exercises.ts", "web/ts/exercise.ts", "web/ts/class.ts", "web/ts/join.ts", "web/ts/classhome.ts", "web/ts/wall.ts", "web/css/weir.css"},
+		EntryPoints:   []string{"web/ts/home.ts", "web/ts/lab.ts", "web/ts/exercises.ts", "web/ts/exercise.ts", "web/ts/class.ts", "web/ts/join.ts", "web/ts/classhome.ts", "web/ts/away.ts", "web/ts/wall.ts", "web/css/weir.css"},
 		EntryNames:    "[name]",
 		Outdir:        dist,
 		Bundle:        true,

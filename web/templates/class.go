@@ -7,6 +7,8 @@ type Member struct {
 	Kind   string `json:"kind"` // learner or instructor
 	Class  string `json:"class"`
 	Person string `json:"person,omitempty"`
+	// Own tells that the page is of the learner's own machine.
+	Own bool `json:"own,omitempty"`
 	// Labs and Exercises are titles by id, in the page's language.
 	Labs      map[string]string `json:"labs"`
 	Exercises map[string]string `json:"exercises"`
@@ -17,6 +19,8 @@ type Join struct {
 	Base
 	// Code is from the address: whoever scans the QR code need not type it.
 	Code string
+	// Server is the class's, where the page is of the learner's own machine.
+	Server string
 }
 
 // Wall is the instructor's page.

@@ -24,7 +24,9 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
     init.headers = { "Content-Type": "application/json" };
     init.body = JSON.stringify(body);
   }
-  const r = await fetch(path, init);
+  const r = await fetch(path, init).catch(() => {
+    throw new Error(t("problem.net"));
+  });
   const text = await r.text();
   if (!r.ok) {
     let p: { field?: string; reason?: string; detail?: string } = {};

@@ -164,7 +164,7 @@ class ChartView {
       const name = mark.lastElementChild as HTMLElement;
       prop(mark.firstElementChild as HTMLElement, "--l", x.toFixed(2));
       prop(name, "--l", x.toFixed(2));
-      name.className = x > 42 ? "tag2 pinned back" : "tag2 pinned";
+      name.className = x > 50 ? "tag2 pinned back" : "tag2 pinned";
       // Only the first chart names its pins, and only the last of a crowd.
       const next = seen[i + 1];
       name.hidden = this.kind.id !== "throughput" || (next !== undefined && next.atMs - c.atMs < 12_000);

@@ -1,5 +1,5 @@
 import { $, attr, cls, fit, h, prop, say } from "./dom";
-import { duration, lang, sized, t } from "./text";
+import { duration, lang, num, sized, t } from "./text";
 import type { Checkpoint, KnobChange, Picture, SubtaskCheckpoint } from "./types";
 
 const phases = [
@@ -14,6 +14,7 @@ export class Checkpoints {
   private readonly body = $("#ck");
   private readonly facts = $("#ck-facts");
   private readonly why = $("#ck-why");
+  private readonly about = $("#ck-about");
   private readonly ids = h("div", { class: "ck-ids", role: "group", "aria-label": t("checkpoints.choose") });
   private readonly rows = h("div");
   private readonly pins = h("div", { class: "ck-pins" });
@@ -30,9 +31,8 @@ export class Checkpoints {
     const all = [...(p.checkpoints ?? [])].reverse(); // oldest first
     this.none.hidden = all.length > 0;
     say(this.none, t(p.knobs["checkpointIntervalMs"] === 0 ? "checkpoints.off" : "checkpoints.none"));
-    // The share of a place that is one ms: the longest fits, and so does the interval.
-    const interval = Number(p.knobs["checkpointIntervalMs"] ?? 0);
-    const span = Math.max(1000, interval, ...all.map((c) => this.length(p, c))) * 1.02;
+    const span = this.span(p, all);
+    say(this.about, t("checkpoints.about", { span: span < 1000 ? `${num(span)} ${t("unit.ms")}` : `${num(span / 1000, 1)} ${t("unit.s")}` }));
     const width = 100 / Math.max(10, all.length);
     const buttons = fit(this.ids, all.length, () => {
       const b = h("button", { type: "button" }, h("span", { class: "vh" }), h("span"), h("span", { class: "dim" }));
@@ -53,11 +53,21 @@ export class Checkpoints {
       const [said, id, took] = [...b.children] as [Element, Element, Element];
       say(said, t("checkpoint.say", { status: t(`status.${c.status}`) }));
       say(id, String(c.id));
-      say(took, c.status === "FAILED" ? "×" : `${(length / 1000).toFixed(1)}s`);
+      say(took, c.status === "FAILED" ? "×" : length < 100 ? `${num(length)}ms` : `${num(length / 1000, 1, true)}s`);
     });
     this.drawRows(p, all, width, span);
     this.drawPins(p.changes ?? [], all, width, span);
     this.drawFacts(p, focus);
+  }
+
+  /** What the place of one checkpoint stands for, in ms: the interval, unless all are so short beside it that nothing could be
+   * told apart; then a round figure that holds the longest. */
+  private span(p: Picture, all: Checkpoint[]): number {
+    const interval = Number(p.knobs["checkpointIntervalMs"] ?? 0);
+    const longest = Math.max(10, ...all.map((c) => this.length(p, c)));
+    if (longest >= interval / 10) return Math.max(interval, longest);
+    const tens = 10 ** Math.floor(Math.log10(longest));
+    return tens * ([1, 2, 5, 10].find((n) => n * tens >= longest) ?? 10);
   }
 
   private length(p: Picture, c: Checkpoint): number {

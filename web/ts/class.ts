@@ -1,8 +1,10 @@
-import { ask, reason } from "./classapi";
+import { ask, ClassProblem, reason } from "./classapi";
 import { ClassSocket } from "./classlive";
 import { bars } from "./classbars";
-import type { Live, Me, Member, Question } from "./classtypes";
+import { Countdown } from "./classtimer";
+import type { Deadline, Live, Me, Member, Question } from "./classtypes";
 import { $, attr, h, handed, icon, maybe, say } from "./dom";
+import { due, whenLate } from "./due";
 import { progress } from "./progress";
 import { Results, type Waiting } from "./results";
 import { num, t } from "./text";
@@ -44,11 +46,14 @@ class Strip {
   private readonly lab = $("#c-lab");
   private readonly question = $("#c-ask");
   private readonly trouble = $("#c-trouble");
+  private readonly left = new Countdown($("#c-left"), (clock) => t("class.left", { clock }), t("class.left.none"));
   protected live: Live | undefined;
   private asked = "";
+  private up = true;
+  private complaint = 0;
 
   constructor() {
-    new ClassSocket<Live>("/api/v1/class/live", false, (l) => this.take(l), (up) => this.link(up));
+    new ClassSocket<Live>("/api/v1/class/live", false, (l) => this.take(l), (up) => this.link(up), () => this.isGone());
     void this.who();
   }
 
@@ -59,18 +64,62 @@ class Strip {
       if (me.name) say($("#c-who"), me.name);
       document.dispatchEvent(new CustomEvent("weir-me", { detail: me }));
       if (!this.live) this.take(me.live);
+      void this.showDue(me.class.zone);
     } catch {
       // the socket tells of a server that is away
     }
   }
 
+  /** Whether the reader is not of the class any more: removed, or with a newer link elsewhere. */
+  private async isGone(): Promise<boolean> {
+    try {
+      await ask("GET", "class/me");
+      return false;
+    } catch (e) {
+      if (!(e instanceof ClassProblem) || e.status !== 401) return false;
+    }
+    clearTimeout(this.complaint);
+    this.trouble.hidden = false;
+    this.trouble.replaceChildren(h("span", {}, t("class.gone")), h("a", { class: "btn small primary", href: "/class" }, t("lost.join")));
+    return true;
+  }
+
   private link(up: boolean): void {
-    this.trouble.hidden = up;
-    if (!up) say(this.trouble, t("class.away"));
+    this.up = up;
+    this.tellTrouble();
+  }
+
+  /** What is wrong with the class now, as long as it is. */
+  private tellTrouble(): void {
+    clearTimeout(this.complaint);
+    const text = !this.up ? t("class.away") : this.live?.away ? t(`class.own.${this.live.away}`) : this.live?.trouble ? t("class.store") : "";
+    this.trouble.hidden = text === "";
+    say(this.trouble, text);
+  }
+
+  /** Says why something failed, for a while. */
+  protected complain(e: unknown): void {
+    clearTimeout(this.complaint);
+    this.trouble.hidden = false;
+    say(this.trouble, reason(e));
+    this.complaint = window.setTimeout(() => this.tellTrouble(), 8000);
+  }
+
+  /** On the page of an exercise: when it is due, by the class's clocks and by the reader's. */
+  private async showDue(zone: string): Promise<void> {
+    const place = maybe("#x-due");
+    const [, , id] = location.pathname.split("/");
+    if (!place) return;
+    const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
+    const d = deadlines?.find((x) => x.exercise === id);
+    place.hidden = !d;
+    if (d) place.replaceChildren(h("b", {}, t("due.exercise")), " ", due(d.due, zone), " ", h("span", { class: "here" }, t("due.late.then", { rule: whenLate(d) })));
   }
 
   private take(l: Live): void {
     this.live = l;
+    this.left.set(l.until, l.now);
+    this.tellTrouble();
     const word = l.state !== "open" ? t(`class.is.${l.state}`) : l.frozen ? t("class.frozen") : "";
     if (this.state.textContent !== word) {
       this.state.replaceChildren(...(word ? [icon(l.state === "open" ? "pause" : "stop", true), word] : []));
@@ -133,6 +182,7 @@ class Strip {
       this.banner(this.question, "");
       return;
     }
+    this.question.classList.toggle("answered", q.mine !== undefined && !q.ended);
     this.banner(this.question, key, ...this.questionParts(q));
   }
 
@@ -168,6 +218,7 @@ class LearnerStrip extends Strip {
   }
 
   protected override taken(l: Live): void {
+    document.dispatchEvent(new CustomEvent("weir-frozen", { detail: l.frozen === true }));
     this.hand.disabled = l.state !== "open";
     attr(this.hand, "aria-pressed", String(l.hand === true));
     say($("span", this.hand), t(l.hand ? "class.hand.up" : "class.hand"));
@@ -177,7 +228,8 @@ class LearnerStrip extends Strip {
     const up = this.hand.getAttribute("aria-pressed") !== "true";
     attr(this.hand, "aria-pressed", String(up));
     say($("span", this.hand), t(up ? "class.hand.up" : "class.hand"));
-    await ask("PATCH", "class/me", { hand: up }).catch(() => {
+    await ask("PATCH", "class/me", { hand: up }).catch((e: unknown) => {
+      this.complain(e);
       attr(this.hand, "aria-pressed", String(!up));
       say($("span", this.hand), t(up ? "class.hand" : "class.hand.up"));
     });
@@ -357,14 +409,7 @@ class InstructorStrip extends Strip {
   }
 
   private async steer(what: string, body: unknown): Promise<void> {
-    const trouble = $("#c-trouble");
-    try {
-      await ask("POST", `class/${what}`, body);
-      trouble.hidden = true;
-    } catch (e) {
-      trouble.hidden = false;
-      say(trouble, reason(e));
-    }
+    await ask("POST", `class/${what}`, body).catch((e: unknown) => this.complain(e));
   }
 
   protected override taken(): void {

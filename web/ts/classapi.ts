@@ -1,4 +1,5 @@
 import { Problem } from "./api";
+import { t } from "./text";
 
 /** A refused call of the class, with how long the server asks to wait. */
 export class ClassProblem extends Problem {
@@ -25,7 +26,16 @@ export async function ask<T>(method: string, path: string, body?: unknown): Prom
   throw new ClassProblem(r.status, p.field ?? "", p.reason ?? "", p.detail ?? `${r.status} ${r.statusText}`, after > 0 ? after * 1000 : 0);
 }
 
-export const reason = (e: unknown): string => (e instanceof Error ? e.message : String(e));
+/** Why a call failed, in the reader's language where the status says all; otherwise as the server has it. */
+export function reason(e: unknown): string {
+  if (e instanceof TypeError) return t("problem.net"); // fetch found no server
+  if (!(e instanceof Problem)) return e instanceof Error ? e.message : String(e);
+  if (e.status >= 502) return t("problem.store");
+  if (e.status === 429 && !e.field) return t("problem.slow");
+  if (e.status === 409 && e.field === "class") return t("problem.closed");
+  if (e.status === 409 && e.field === "deadline") return t("problem.late");
+  return e.message;
+}
 
 /** Puts a text on the clipboard, or marks it in its field: on plain HTTP browsers have no clipboard for pages. */
 export async function copy(field: HTMLInputElement): Promise<boolean> {

@@ -1,6 +1,7 @@
-import { ask, copy, moment, ownZone, reason } from "./classapi";
+import { ask, copy, ownZone, reason } from "./classapi";
 import type { Deadline, Me, Member, Result, Score } from "./classtypes";
 import { $, h, handed, icon, say } from "./dom";
+import { due, exact, whenLate } from "./due";
 import { preferences } from "./preferences";
 import { forget } from "./progress";
 import type { Waiting } from "./results";
@@ -33,12 +34,11 @@ function showMe(me: Me): void {
 
 async function showDeadlines(zone: string): Promise<void> {
   const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
-  const both = zone !== ownZone;
-  const rows = (deadlines ?? []).map((d) => [
-    h("a", { href: `/exercises/${d.exercise}` }, titleOf(d.exercise)), moment(d.due, zone), ...(both ? [moment(d.due)] : []),
-    d.penalty === 0 ? t("due.free") : d.penalty >= 100 ? t("due.none") : t("due.penalty", { n: num(d.penalty) }),
-  ]);
-  const heads = [t("wall.exercise"), t("due.in", { zone }), ...(both ? [t("due.here", { zone: ownZone })] : []), t("due.late")];
+  // What is due next comes first, what is over last.
+  const over = (d: Deadline): number => (Date.parse(d.due) < Date.now() ? 1 : 0);
+  const all = (deadlines ?? []).sort((a, b) => over(a) - over(b) || Date.parse(a.due) - Date.parse(b.due));
+  const rows = all.map((d) => [h("a", { href: `/exercises/${d.exercise}` }, titleOf(d.exercise)), due(d.due, zone), whenLate(d)]);
+  const heads = [t("wall.exercise"), t("due.at"), t("due.late")];
   $("#h-due").replaceChildren(rows.length > 0 ? table(heads, rows) : h("p", { class: "mid" }, t("due.no")));
 }
 
@@ -46,7 +46,7 @@ async function showResults(): Promise<void> {
   const { results } = await ask<{ results: Result[] | null }>("GET", "class/results");
   const rows = (results ?? []).map((r) => [
     h("a", { href: `/exercises/${r.exercise}` }, titleOf(r.exercise)), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status,
-    `${num(r.points)} / ${num(r.maxPoints)}`, t(`judged.${r.judged}`), r.late ? t("judged.late") : "", moment(r.received),
+    `${num(r.points)} / ${num(r.maxPoints)}`, t(`judged.${r.judged}`), r.late ? t("judged.late") : "", exact(r.received, ownZone),
   ]);
   const heads = ["wall.exercise", "results.status", "results.points", "results.judged", "results.late", "results.at"].map((k) => t(k));
   $("#h-results").replaceChildren(rows.length > 0 ? table(heads, rows) : h("p", { class: "mid" }, t("results.no")));

@@ -3,6 +3,7 @@ import { socketAddress } from "./stream";
 
 const firstWait = 500;
 const longestWait = 20_000;
+const notYours = 1008; // the websocket's "policy violation"
 
 /** Follows a websocket of the class. After a loss it comes back by itself; the waits grow and are spread at random, so that
  * a class does not return in one moment. */
@@ -12,7 +13,7 @@ export class ClassSocket<T> {
   private wait = firstWait;
   private timer = 0;
 
-  constructor(private readonly path: string, private readonly merged: boolean, private readonly take: (value: T) => void, private readonly link: (up: boolean) => void) {
+  constructor(private readonly path: string, private readonly merged: boolean, private readonly take: (value: T) => void, private readonly link: (up: boolean) => void, private readonly refused: () => Promise<boolean> = async () => false) {
     this.connect();
     addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => this.hurry());
@@ -24,6 +25,12 @@ export class ClassSocket<T> {
     if (!this.timer || document.hidden) return;
     clearTimeout(this.timer);
     this.connect();
+  }
+
+  private stop(): void {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.socket = undefined;
   }
 
   private connect(): void {
@@ -41,9 +48,11 @@ export class ClassSocket<T> {
       }
       this.take(this.value as T);
     };
-    socket.onclose = () => {
+    socket.onclose = (e) => {
       if (socket !== this.socket) return;
       this.link(false);
+      // Ended by the server for good, or not let in: a caller that is nobody any more need not come again.
+      if (first || e.code === notYours) void this.refused().then((gone) => gone && this.stop());
       const wait = this.wait * (0.5 + Math.random());
       this.wait = Math.min(longestWait, this.wait * 2);
       this.timer = window.setTimeout(() => this.connect(), wait);

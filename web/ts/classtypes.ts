@@ -7,6 +7,8 @@ export interface Member {
   kind: "learner" | "instructor";
   class: string;
   person?: string;
+  /** The page is of the learner's own machine. */
+  own?: boolean;
   labs: Record<string, string>;
   exercises: Record<string, string>;
 }
@@ -52,6 +54,12 @@ export interface Live {
   state: "open" | "closed" | "archived";
   question?: Question;
   hand?: boolean;
+  /** What the pages count down to, by the server's clock. */
+  until?: string;
+  /** The store does not answer: the rest is the last that it gave. */
+  trouble?: boolean;
+  /** On a learner's own machine: why the class is not heard. */
+  away?: "away" | "revoked";
   now: string;
 }
 
@@ -77,6 +85,7 @@ export interface Mini {
   durations?: number[];
   bottleneck?: string;
   changes: number;
+  held?: boolean;
 }
 
 export interface Row {
@@ -96,7 +105,11 @@ export interface Row {
   of: number;
   stuck: number;
   mini?: Mini;
+  /** The engine runs on the learner's own machine: no run of it can be opened here. */
+  own?: boolean;
   points: number;
+  /** To the question asked last. */
+  answer?: number;
 }
 
 export interface WallState {
@@ -117,9 +130,17 @@ export interface Result {
   points: number;
   maxPoints: number;
   judged: "verified" | "reported";
+  /** It waits on the learner's own machine until the class can be reached. */
+  waiting?: boolean;
   late: boolean;
   sent: string;
   received: string;
+}
+
+/** Who handed in the same code. */
+export interface Equal {
+  exercise: string;
+  people: string[];
 }
 
 export interface Person {

@@ -71,7 +71,7 @@ class GateView {
     const segment = segmentBytes(p);
     const size = gateSize(p, first.to.vertex, first.to.subtask);
     const cut = p.knobs["debloat"] === true && size < segment;
-    cls(this.e, cut ? "gate" : "gate uncut");
+    cls(this.e, !cut ? "gate uncut" : size > 0.78 * segment ? "gate high" : "gate");
     prop(this.e, "--cut", `${((100 * size) / segment).toFixed(1)}%`);
     this.head(p, gate, channels, first, size, was);
 
@@ -112,7 +112,7 @@ class GateView {
     say(this.was, was === undefined ? "" : t("gate.was", { was: sized(was) }));
     const estimate = subtaskOf(p, first.to.vertex, first.to.subtask)?.estimatedTimeToConsumeBuffersMs;
     this.drainsBox.hidden = estimate === undefined;
-    if (estimate !== undefined) say(this.drains, estimate >= 100 ? `${num(estimate / 1000, 2)} ${t("unit.s")}` : duration(estimate));
+    if (estimate !== undefined) say(this.drains, estimate >= 100 ? `${num(estimate / 1000, 2, true)} ${t("unit.s")}` : duration(estimate));
     attr(this.drainsBox, "title", "estimatedTimeToConsumeBuffersMs");
   }
 }

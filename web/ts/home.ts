@@ -28,7 +28,8 @@ function show(): void {
     e.dataset["state"] = n === ids.length ? "passed" : "";
     say(e, t("home.exercises", { n, of: ids.length }));
   }
-  const sum = $("#far-exercises");
+  const sum = maybe("#far-exercises");
+  if (!sum) return;
   const all = (sum.dataset["all"] ?? "").split(" ");
   say($("#far-labs"), t("home.progress.labs", { n: num(done), of: num(labs.length) }));
   say(sum, t("home.progress.exercises", { n: num(passed(all)), of: num(all.length) }));

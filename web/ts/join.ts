@@ -27,6 +27,7 @@ function why(e: unknown): [string, string] {
   if (e.status === 429) return ["code", t("join.slow", { s: num(Math.ceil(e.retryAfterMs / 1000) || 30) })];
   if (e.status === 409 || e.status === 410 || e.status === 423) return ["", t("join.closed")];
   if (e.status >= 500) return ["", t("join.away")];
+  if (e.status === 422 && (e.field === "name" || e.field === "alias")) return [e.field, t("join.name.bad")];
   return [e.field, e.reason || e.message];
 }
 

@@ -190,7 +190,7 @@ class KnobView {
     this.wait = $(".wait", e);
     this.err = $(".err", e);
     const opt = $(".opt", e);
-    if (opt.scrollWidth > opt.clientWidth) opt.classList.add("fold"); // the end of a long name tells more than its start
+    if (opt.scrollWidth > opt.clientWidth) opt.classList.add("tail"); // the end of a long name tells more than its start
 
     this.toggle?.addEventListener("click", () => this.onTurn(this.toggle?.getAttribute("aria-checked") !== "true"));
     this.choice?.addEventListener("change", () => this.onTurn(this.choice?.value ?? ""));

@@ -10,7 +10,7 @@ import { Knobs } from "./knobs";
 import { Lesson } from "./lesson";
 import { Panels } from "./panels";
 import { Pipeline } from "./pipeline";
-import { seenPointers, showPointers } from "./pointers";
+import { inView, seenPointers, showPointers } from "./pointers";
 import { preferences } from "./preferences";
 import { Present } from "./present";
 import { Ruler } from "./ruler";
@@ -46,8 +46,9 @@ class LabPage {
   private linkTimer = 0;
   private due = false;
   private frozen = false;
+  private frozenByAll = false;
   private stopped = false;
-  private pointed = api.watching || seenPointers();
+  private pointed = api.watching || !!maybe(".lab.present") || seenPointers();
   private lastDraw = -Infinity;
   private lastLabels = -Infinity;
   private lastCharts = -Infinity;
@@ -58,6 +59,8 @@ class LabPage {
     preferences(() => this.charts?.recolour());
     this.startButton.addEventListener("click", () => void this.start(this.panels.input(), this.panels.key()));
     this.header.freeze.addEventListener("click", () => this.freeze(!this.frozen));
+    // The instructor has all look to the front: a learner's own picture stands still, one that is followed goes on.
+    document.addEventListener("weir-frozen", (e) => this.freezeAll((e as CustomEvent<boolean>).detail));
     this.header.restart.addEventListener("click", () => void this.restart());
     this.header.end.addEventListener("click", () => void this.end());
     this.checkpointNow?.addEventListener("click", () => void this.act("checkpoint"));
@@ -95,7 +98,8 @@ class LabPage {
   }
 
   private refuse(e: unknown): void {
-    const text = e instanceof Error ? e.message : String(e);
+    const full = e instanceof api.Problem && e.status === 429 && e.field === "sessions";
+    const text = full ? t("start.full") : e instanceof Error ? e.message : String(e);
     $("#start").hidden = false;
     say($("#start-why"), text);
     this.header.tell(text);
@@ -190,7 +194,8 @@ class LabPage {
     }
     const tell = (): void => {
       const s = Math.ceil((l.retryAt - Date.now()) / 1000);
-      this.header.run("lost", s > 0 ? t("run.lost", { s }) : t("run.lost.now"));
+      const [soon, now] = l.elsewhere ? (["run.elsewhere", "run.elsewhere.now"] as const) : (["run.lost", "run.lost.now"] as const);
+      this.header.run("lost", s > 0 ? t(soon, { s }) : t(now));
     };
     tell();
     this.linkTimer = window.setInterval(tell, 1000);
@@ -202,7 +207,14 @@ class LabPage {
     this.schedule();
   }
 
-  private freeze(on: boolean): void {
+  private freezeAll(on: boolean): void {
+    if (api.watching || on === this.frozenByAll) return;
+    this.frozenByAll = on;
+    this.freeze(on);
+  }
+
+  private freeze(wanted: boolean): void {
+    const on = wanted || this.frozenByAll;
     this.frozen = on;
     attr(this.header.freeze, "aria-pressed", String(on));
     holdWires(on);
@@ -246,7 +258,7 @@ class LabPage {
       this.lastCharts = now;
       this.charts?.draw(p, this.history);
     }
-    if (!this.pointed && maybe(".strip .slot.data") && maybe("#knob-debloat")) {
+    if (!this.pointed && maybe("#knob-debloat") && inView(maybe(".strip .slot.data"))) {
       this.pointed = true;
       showPointers();
     }

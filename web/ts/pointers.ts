@@ -1,4 +1,4 @@
-import { $, h, maybe, prop } from "./dom";
+import { $, $$, h, maybe, prop } from "./dom";
 import { t } from "./text";
 
 // Three pointers explain the strip, once in a browser's life.
@@ -26,6 +26,12 @@ function remember(): void {
   }
 }
 
+/** Whether there is room to point at an element where the page stands: nobody's page is scrolled for it. */
+export function inView(e: Element | null): boolean {
+  const r = e?.getBoundingClientRect();
+  return !!r && r.top > 44 && r.bottom < innerHeight;
+}
+
 /** Shows the pointers one after the other. They take no focus and leave at Escape. */
 export function showPointers(): void {
   let at = 0;
@@ -35,8 +41,11 @@ export function showPointers(): void {
   const skip = h("button", { type: "button", class: "plain" }, t("pointer.skip"));
   const next = h("button", { type: "button" });
   const tip = h("section", { class: "tip", "aria-live": "polite", "data-pointer": "" }, title, text, h("footer", {}, of, skip, next));
+  // Panels above the strip grow with what they show.
+  const grown = new ResizeObserver(() => put());
   const done = (): void => {
     remember();
+    grown.disconnect();
     tip.remove();
     removeEventListener("keydown", escape);
     removeEventListener("resize", put);
@@ -47,8 +56,9 @@ export function showPointers(): void {
   };
   const put = (): void => {
     const target = maybe(targets[at]?.[1] ?? "");
-    if (!target) return;
-    const r = target.getBoundingClientRect();
+    const r = target?.getBoundingClientRect();
+    tip.hidden = !r?.width; // another panel is shown, or the job has ended
+    if (!r?.width) return;
     const width = 264;
     const x = Math.max(8, Math.min(innerWidth - width - 8, r.left + r.width / 2 - 28));
     const below = r.bottom + tip.offsetHeight + 16 < innerHeight;
@@ -83,5 +93,6 @@ export function showPointers(): void {
   addEventListener("resize", put);
   addEventListener("scroll", put, true);
   $("#lab").append(tip);
+  for (const e of $$(".main > [data-panel]")) grown.observe(e);
   show();
 }

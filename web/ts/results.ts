@@ -1,5 +1,6 @@
 import { ask, ClassProblem, reason } from "./classapi";
 import type { Result } from "./classtypes";
+import { t } from "./text";
 
 // Results that are handed in. Each is written down in this browser, under an id made before it is sent, and is taken off
 // only when the server has said that it is kept. Sent twice, it is kept once: so whatever is in doubt is sent again.
@@ -112,6 +113,7 @@ export class Results {
       try {
         const { person: _, refused: __, ...body } = w;
         const kept = await ask<Result>("POST", "class/results", body);
+        if (kept.waiting) throw new ClassProblem(503, "", "", t("class.own.waits"), 5000);
         await this.shelf.remove(w.id);
         this.wait = firstWait;
         this.kept(kept);

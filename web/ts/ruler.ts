@@ -35,6 +35,7 @@ export class Ruler {
   private tooMany = false;
   private lastTable = -Infinity;
   private tableOf: api.Placed | undefined;
+  private readonly projected = this.root.closest(".present") !== null;
 
   constructor(private readonly flights: { columns: string[]; rows: number }, private readonly onRun: (input?: string, key?: string) => void, private readonly onRescale: (parallelism: number) => void) {
     for (const b of $$<HTMLButtonElement>("button", this.from)) b.addEventListener("click", () => this.choose(b.value));
@@ -48,6 +49,13 @@ export class Ruler {
     this.file.addEventListener("change", () => void this.upload());
     this.run.addEventListener("click", () => this.onRun(this.input(), this.column()));
     this.apply.addEventListener("click", () => this.onRescale(Number(this.compare.value)));
+    // Labels make room for each other by the width there is; a panel that is not shown has none.
+    let width = 0;
+    new ResizeObserver(() => {
+      if (this.root.clientWidth === width) return;
+      width = this.root.clientWidth;
+      if (width > 0) this.drawRuler();
+    }).observe(this.root);
   }
 
   /** The input and column of a start, if the keys come from a file. */
@@ -198,13 +206,22 @@ export class Ruler {
     this.drawCounts();
   }
 
+  /** The width of a digit and of the ruler beside its words, in pixels: a projector's page has larger type. */
+  private get digit(): number {
+    return this.projected ? 11 : 6.7;
+  }
+
+  private get width(): number {
+    return Math.max(300, this.root.clientWidth - (this.projected ? 410 : 300));
+  }
+
   /** Keys stand over their group; those that share one stand together. */
   private keyRow(p: api.Placed): Node[] {
     const groups = new Map<number, string[]>();
     for (const k of p.keys) groups.set(k.keyGroup, [...(groups.get(k.keyGroup) ?? []), k.key]);
     const ax = h("div", { class: "ax keys" });
     const at = (g: number): number => (100 * (g + 0.5)) / p.maxParallelism;
-    const letter = 670 / Math.max(300, this.root.clientWidth - 300); // width of a digit, in percent of the ruler
+    const letter = (100 * this.digit) / this.width; // in percent of the ruler
     let end = -100;
     for (const [g, keys] of [...groups].sort((a, b) => a[0] - b[0])) {
       const tick = h("span", { class: "tick" });
@@ -215,7 +232,7 @@ export class Ruler {
       const width = letter * text.length;
       const wish = at(g) - width / 2;
       const start = Math.max(wish, end + letter * 0.7);
-      if (groups.size > mostLabels || start - wish > 2.4) continue;
+      if (groups.size > mostLabels || start - wish > 3.1 * letter) continue;
       end = start + width;
       const label = h("span", { class: "at key first", title: keys.join(", ") }, text);
       prop(label, "--l", start.toFixed(3));
@@ -256,10 +273,10 @@ export class Ruler {
       const to = at[i + 1] ?? 0;
       const a = owner(p.before.ranges, from);
       const b = owner(p.after?.ranges ?? [], from);
-      const room = ((to - from) / p.maxParallelism) * Math.max(300, this.root.clientWidth - 300);
+      const room = ((to - from) / p.maxParallelism) * this.width;
       let text = t(a === b ? "ruler.stay" : "ruler.move", { n: to - from, a, b });
-      if (room < 6.2 * text.length) text = num(to - from);
-      if (room < 8 * text.length) continue;
+      if (room < this.digit * text.length) text = num(to - from);
+      if (room < this.digit * text.length) continue;
       const label = h("span", { class: a === b ? "at" : "at moved" }, text);
       prop(label, "--l", ((100 * (from + to)) / 2 / p.maxParallelism).toFixed(3));
       ax.append(label);

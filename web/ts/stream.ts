@@ -1,8 +1,9 @@
 import { merge } from "./merge";
 import type { Picture } from "./types";
 
-/** How the connection stands: up, lost until a moment (ms since the epoch), or over for good. */
-export type Link = { is: "up" } | { is: "lost"; retryAt: number } | { is: "over" };
+/** How the connection stands: up, lost until a moment (ms since the epoch), or over for good. It is lost elsewhere when this
+ * server is there and the one that runs the job is not. */
+export type Link = { is: "up" } | { is: "lost"; retryAt: number; elsewhere: boolean } | { is: "over" };
 
 const firstWait = 500;
 const longestWait = 15_000;
@@ -101,13 +102,15 @@ export class Stream {
   private async lost(): Promise<void> {
     const wait = this.wait * (0.5 + Math.random());
     this.wait = Math.min(longestWait, this.wait * 2);
-    this.onLink({ is: "lost", retryAt: Date.now() + wait });
+    const retryAt = Date.now() + wait;
+    this.onLink({ is: "lost", retryAt, elsewhere: false });
     try {
       const r = await fetch(`/api/v1/sessions/${this.session}/evidence`, { signal: AbortSignal.timeout(3000) });
       if (r.status === 404) {
         if (!this.closed) this.over();
         return;
       }
+      if (r.status === 503 && ((await r.json()) as { field?: string }).field === "server" && !this.closed) this.onLink({ is: "lost", retryAt, elsewhere: true });
     } catch {
       // the server is away: try again later
     }

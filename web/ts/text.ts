@@ -15,12 +15,13 @@ export const knows = (key: string): boolean => key in texts;
 
 const formats = new Map<number, Intl.NumberFormat>();
 
-/** A number with grouped thousands and at most so many decimals. */
-export function num(x: number, decimals = 0): string {
-  let f = formats.get(decimals);
+/** A number with grouped thousands and at most so many decimals; exactly as many if figures are to stand in line. */
+export function num(x: number, decimals = 0, exactly = false): string {
+  const key = exactly ? -decimals : decimals;
+  let f = formats.get(key);
   if (!f) {
-    f = new Intl.NumberFormat(lang, { maximumFractionDigits: decimals });
-    formats.set(decimals, f);
+    f = new Intl.NumberFormat(lang, { maximumFractionDigits: decimals, minimumFractionDigits: exactly ? decimals : 0 });
+    formats.set(key, f);
   }
   return f.format(x);
 }
@@ -43,7 +44,7 @@ export function duration(ms: number): string {
   if (ms > 0 && ms < 0.01) return `< ${num(0.01, 2)} ${t("unit.ms")}`;
   if (ms < 1) return `${num(ms, 2)} ${t("unit.ms")}`;
   if (ms < 100) return `${num(ms, ms < 10 ? 1 : 0)} ${t("unit.ms")}`;
-  return `${num(ms / 1000, 2)} ${t("unit.s")}`;
+  return `${num(ms / 1000, ms < 10_000 ? 2 : 1, true)} ${t("unit.s")}`;
 }
 
 /** The job's clock: 00:47.3. */

@@ -282,18 +282,17 @@ export class Trace {
       const matching = this.matching();
       this.save.disabled = matching.length === 0;
       say(this.kept, t("trace.shown", { n: num(Math.min(matching.length, shownRows)), of: num(this.events.length) }));
-      const newest = matching.slice(-shownRows).reverse();
-      const rows = fit(this.log, newest.length, () => h("tr", {}, h("td"), h("td"), h("td"), h("td")));
-      newest.forEach((e, i) => {
-        const row = rows[i];
-        if (!row) return;
-        if (row.children.length !== 4) row.replaceChildren(h("td"), h("td"), h("td"), h("td"));
-        const [time, point, thread, fields] = [...row.children] as [Element, Element, Element, Element];
+      // A row stays what it is and moves down as newer ones come.
+      const rows = new Map([...this.log.children].map((r) => [(r as HTMLElement).dataset["seq"], r]));
+      const newest = matching.slice(-shownRows).reverse().map((e) => {
+        const row = rows.get(String(e.seq)) ?? logRow(e);
         cls(row, stops.has(e.seq) ? "hit" : "");
-        say(time, `${clock(e.timeMs, false)}.${String(Math.floor(e.timeMs % 1000)).padStart(3, "0")}`);
-        say(point, e.name);
-        say(thread, e.thread);
-        say(fields, fieldsOf(e));
+        return row;
+      });
+      const stay = new Set<Element>(newest);
+      for (const r of rows.values()) if (!stay.has(r)) r.remove();
+      newest.forEach((row, i) => {
+        if (this.log.children[i] !== row) this.log.insertBefore(row, this.log.children[i] ?? null);
       });
     });
   }
@@ -312,6 +311,11 @@ export class Trace {
     say(this.kept, "");
     this.log.replaceChildren(h("tr", {}, h("td", { colspan: 4, class: "none" }, t("trace.none"))));
   }
+}
+
+function logRow(e: Event): Element {
+  const time = `${clock(e.timeMs, false)}.${String(Math.floor(e.timeMs % 1000)).padStart(3, "0")}`;
+  return h("tr", { "data-seq": e.seq }, h("td", {}, time), h("td", {}, e.name), h("td", {}, e.thread), h("td", {}, fieldsOf(e)));
 }
 
 function fieldsOf(e: Event): string {

@@ -48,7 +48,7 @@ export class TTLPanel {
   draw(p: Picture): void {
     this.button.disabled = this.busy || p.state !== "RUNNING" || p.knobs["backend"] !== "lsm";
     const update = p.knobs["ttlUpdate"] === "read" ? "ttl.read" : "ttl.write";
-    say($("#ttl-about"), t("ttl.about", { ms: duration(Number(p.knobs["ttlMs"])), update: t(update) }));
+    say($("#ttl-about"), t("ttl.about", { ms: `${num(Number(p.knobs["ttlMs"]) / 1000, 3)} ${t("unit.s")}`, update: t(update) }));
     const all = (p.vertices?.at(-1)?.subtasks ?? []).filter((s) => s.state?.ttl);
     if (all.length === 0) return;
     const sum = (read: (s: Subtask) => number): number => all.reduce((n, s) => n + read(s), 0);

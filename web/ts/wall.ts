@@ -4,15 +4,18 @@ import { ClassSocket } from "./classlive";
 import type { ClassInfo, Live, Question, Row, WallState } from "./classtypes";
 import { $, $$, attr, fit, h, handed, icon, prop, say } from "./dom";
 import { preferences } from "./preferences";
-import { clock, num, t } from "./text";
-import { askQuestion, largeCode, newClass, sendLab } from "./walldialogs";
+import { Countdown } from "./classtimer";
+import { clock, duration, knows, num, t } from "./text";
+import { askQuestion, largeCode, newClass, sendLab, setTimer } from "./walldialogs";
 import { Folds } from "./wallfolds";
 import { WallRow, type Columns } from "./wallrow";
+import { sayNext, type Say } from "./wallsay";
 import type { WallData, WallLab } from "./walltypes";
 
 const data = handed<WallData>("wall");
 const stuckAfter = 240; // seconds without progress that are worth a look
 const namesKey = "weir.wall.alias";
+const mostClaims = 6; // beside a column of answers
 
 /** The instructor's wall: every learner's row, and what steers the class. */
 class WallPage {
@@ -23,37 +26,54 @@ class WallPage {
   private readonly unspot = $<HTMLButtonElement>("#w-unspot");
   private state: WallState | undefined;
   private heads = "";
-  private columns: Columns = { lab: undefined, aliases: localStorage.getItem(namesKey) === "1" };
+  private columns: Columns = {
+    lab: undefined, aliases: localStorage.getItem(namesKey) === "1", choices: [], exercises: new Map(data.exercises.map((x) => [x.id, x.title])), labs: new Map(data.labs.map((l) => [l.id, l.title])),
+  };
+  private readonly names = $<HTMLButtonElement>("#w-names");
+  private readonly left = new Countdown($("#w-left"), (x) => x, t("wall.left.up"), "––:––");
   private readonly folds = new Folds(data, () => this.state);
   private history: Question | undefined;
   private hands = new Set<string>();
 
   constructor() {
     preferences();
-    new ClassSocket<WallState>("/api/v1/class/wall/stream", true, (w) => this.draw(w), (up) => this.trouble(up ? (this.state?.trouble ?? "") : t("class.away")));
+    new ClassSocket<WallState>("/api/v1/class/wall/stream", true, (w) => this.draw(w), (up) => this.trouble(up ? this.storeTrouble() : t("class.away")));
     this.freeze.addEventListener("click", () => void this.steer("freeze", { frozen: !this.state?.live.frozen }));
     this.unspot.addEventListener("click", () => void this.steer("spotlight", { session: "" }));
-    $("#w-send").addEventListener("click", () => sendLab(data.labs, this.state?.live, (body) => ask("POST", "class/lab", body)));
-    $("#w-ask").addEventListener("click", () => askQuestion(data.labs, (body) => ask("POST", "class/questions", body)));
-    $("#w-qr").addEventListener("click", () => this.state && largeCode(this.state.class));
+    $("#w-send").addEventListener("click", () => this.send());
+    $("#w-ask").addEventListener("click", () => this.ask());
+    for (const b of $$("#w-qr, #w-join")) b.addEventListener("click", () => this.showCode());
+    $("#w-left").addEventListener("click", () => setTimer(this.state?.live.until !== undefined, (minutes) => ask("POST", "class/timer", { minutes })));
     $("#w-q-close").addEventListener("click", () => void this.question("close"));
     $("#w-q-run").addEventListener("click", () => void this.question("run"));
     $("#w-new").addEventListener("click", () => newClass());
     $<HTMLSelectElement>("#w-classes").addEventListener("change", (e) => void this.enter((e.target as HTMLSelectElement).value));
-    const names = h("button", { type: "button", class: "link", "aria-pressed": String(this.columns.aliases) }, t("wall.aliases"));
-    names.addEventListener("click", () => {
+    this.names.addEventListener("click", () => {
       this.columns = { ...this.columns, aliases: !this.columns.aliases };
       localStorage.setItem(namesKey, this.columns.aliases ? "1" : "");
-      attr(names, "aria-pressed", String(this.columns.aliases));
+      this.drawNames();
       if (this.state) this.draw(this.state);
     });
-    $("#s-look").parentElement?.append(names);
+    this.drawNames();
     void this.listClasses();
     void this.lastQuestion();
   }
 
+  private send = (): void => sendLab(data.labs, this.state?.live, (body) => ask("POST", "class/lab", body));
+  private ask = (): void => askQuestion(data.labs, (body) => ask("POST", "class/questions", body));
+  private showCode(): void {
+    if (this.state) largeCode(this.state.class);
+  }
+
+  private storeTrouble = (): string => (this.state?.trouble ? t("wall.store") : "");
+
+  private drawNames(): void {
+    say(this.names, t(this.columns.aliases ? "wall.names.off" : "wall.names"));
+  }
+
   private trouble(text: string): void {
     const e = $("#w-trouble");
+    if (e.textContent === text) return; // an alert is read out once
     e.hidden = text === "";
     e.replaceChildren(...(text ? [icon("x"), h("span", {}, text)] : []));
   }
@@ -118,7 +138,8 @@ class WallPage {
       $<HTMLSelectElement>("#w-classes").value = w.class.id;
       this.folds.show(w.class);
     }
-    this.trouble(w.trouble ?? "");
+    this.trouble(this.storeTrouble());
+    this.left.set(w.live.until, w.live.now);
     this.drawHead(w, rows);
     this.drawSteps(w);
     this.drawTable(rows);
@@ -126,6 +147,7 @@ class WallPage {
     this.drawLook(rows);
     this.drawQuestion(w.live.question);
     this.drawClaims(rows);
+    this.drawSay(w, rows);
     this.tellHands(rows);
   }
 
@@ -142,6 +164,10 @@ class WallPage {
 
   private drawHead(w: WallState, rows: Row[]): void {
     const lab = this.labOf(rows);
+    const word = w.live.state !== "open" ? t(`class.is.${w.live.state}`) : w.live.frozen ? t("class.frozen.own") : t("wall.live.open");
+    const live = $("#w-live");
+    if (live.textContent !== word) live.replaceChildren(icon(w.live.state !== "open" ? "stop" : w.live.frozen ? "pause" : "play", true), h("span", {}, word));
+    attr(live, "data-state", w.live.state === "open" && !w.live.frozen ? "RUNNING" : "held");
     say($("#w-label"), lab ? `${w.class.name} · ${t("lab.number", { n: lab.number })}` : t("class"));
     say($("#w-title"), lab ? lab.title : w.class.name);
     say($("#w-code"), w.class.code.replace(/^(.{4})-?(.+)$/, "$1 $2"));
@@ -166,14 +192,16 @@ class WallPage {
 
   private drawTable(rows: Row[]): void {
     const lab = this.labOf(rows);
-    this.columns = { ...this.columns, lab };
     const heads = lab ? lab.claims.map((c) => c.text) : [];
-    const key = JSON.stringify([lab?.id, heads]);
+    const choices = heads.length <= mostClaims ? (this.state?.live.question?.choices ?? []) : [];
+    this.columns = { ...this.columns, lab, choices };
+    const key = JSON.stringify([lab?.id, heads, choices.length > 0]);
     if (key !== this.heads) {
       this.heads = key;
       const th = (text: string, cls = ""): HTMLElement => h("th", { scope: "col", class: cls }, text);
-      $("#w-head").replaceChildren(th(t("wall.col.learner"), "w1"), th(t("wall.col.step"), "w2"), ...heads.map((x) => th(x, "claim")),
+      $("#w-head").replaceChildren(th(t("wall.col.learner"), "w1"), th(t("wall.col.step"), "w2"), ...(choices.length > 0 ? [th(t("wall.col.answer"), "w5")] : []), ...heads.map((x) => th(x, "claim")),
         ...(lab ? [] : [th(t("wall.col.lab"))]), th(t("wall.exercise"), "w5"), th(t("wall.col.mini"), "w3"), th(t("wall.col.last"), "num w4"), th(t("wall.col.stuck"), "num w4"));
+      prop($("#w-table"), "--claims", Math.max(heads.length, 1));
       for (const r of this.rows.values()) r.e.remove();
       this.rows.clear();
     }
@@ -251,9 +279,13 @@ class WallPage {
 
   private whyLook(r: Row): string {
     if (r.handFor) return t("wall.why.hand");
+    if (r.mini?.held) return t("wall.why.held");
+    if (r.mini && ["FAILED", "FINISHED", "CANCELED"].includes(r.mini.state)) return t("wall.why.over", { state: knows(`state.${r.mini.state}`) ? t(`state.${r.mini.state}`) : r.mini.state });
     if (r.exercise) return t("wall.why.exercise", { title: data.exercises.find((e) => e.id === r.exercise)?.title ?? r.exercise });
     if (!r.session) return t("wall.why.norun");
     if (r.mini?.changes === 0) return t("wall.why.noturn");
+    const open = data.labs.find((l) => l.id === r.lab)?.claims.find((_, i) => r.claims?.[i] !== "shown");
+    if (open && r.shown > 0) return t("wall.why.claim", { claim: open.text });
     return t("wall.why.claims", { n: num(r.shown), of: num(r.of) });
   }
 
@@ -272,6 +304,10 @@ class WallPage {
       hist.replaceChildren(...bars(q.choices, counts).childNodes);
     }
     say($("#w-q-of"), t("wall.q.of", { n: num(counts.reduce((a, b) => a + b, 0)), of: num(q.of ?? 0) }));
+    const measured = (this.state?.rows ?? []).filter((r) => q.lab && r.lab === q.lab && r.mini?.checkpointMs).map((r) => r.mini?.checkpointMs ?? 0).sort((a, b) => a - b);
+    const median = measured[Math.floor(measured.length / 2)];
+    $("#w-q-measured").hidden = median === undefined;
+    say($("#w-q-measured"), median === undefined ? "" : t("wall.q.measured", { value: duration(median) }));
     $<HTMLButtonElement>("#w-q-close").disabled = Boolean(q.ended);
     $("#w-q-run").hidden = !q.lab;
   }
@@ -287,6 +323,30 @@ class WallPage {
     if (e.dataset["key"] === key) return;
     e.dataset["key"] = key;
     e.replaceChildren(...bars(lab.claims.map((c) => c.text), counts, undefined, of.length).childNodes);
+  }
+
+  /** What to say or do next. An item keeps its place and its button while it is the same. */
+  private drawSay(w: WallState, rows: Row[]): void {
+    const list = sayNext(w, this.labOf(rows), w.live.question ?? this.history, this.nameOf);
+    const e = $("#w-say");
+    const key = JSON.stringify(list);
+    if (e.dataset["key"] === key) return;
+    e.dataset["key"] = key;
+    e.replaceChildren(...(list.length > 0 ? list.map((x) => h("li", {}, h("span", {}, x.text), ...this.sayButton(x))) : [h("li", {}, t("wall.say.none"))]));
+  }
+
+  private sayButton(x: Say): HTMLElement[] {
+    if (!x.act) return [];
+    const [text, act] = {
+      show: [t("wall.say.show", { name: x.name ?? "" }), () => void this.steer("spotlight", { session: x.session })],
+      decide: [t("wall.q.run"), () => void this.question("run")],
+      ask: [t("wall.ask"), this.ask],
+      send: [t("wall.send"), this.send],
+      code: [t("wall.say.code"), () => this.showCode()],
+    }[x.act] as [string, () => void];
+    const b = h("button", { type: "button", class: "small" }, text);
+    b.addEventListener("click", act);
+    return [b];
   }
 
   /** A hand that goes up is said once. */

@@ -8,7 +8,7 @@ import type { WallLab } from "./walltypes";
 type Values = Record<string, KnobValue>;
 
 /** A dialog with a form; it closes when what was asked for is done. */
-function dialog(title: string, go: string, body: Node[], submit: () => Promise<unknown>): HTMLDialogElement {
+export function dialog(title: string, go: string, body: Node[], submit: () => Promise<unknown>): HTMLDialogElement {
   const refused = h("p", { class: "refused", role: "alert", hidden: true });
   const ok = h("button", { type: "submit", class: "primary" }, go);
   const cancel = h("button", { type: "button" }, t("wall.cancel"));
@@ -157,4 +157,25 @@ export function newClass(): void {
     });
     link.select();
   });
+}
+
+/** Has all pages count down, or ends that. */
+export function setTimer(running: boolean, set: (minutes: number) => Promise<unknown>): void {
+  const minutes = h("input", { type: "number", min: 1, max: 1440, step: 1, required: true, value: 10 });
+  const body: Node[] = [h("p", { class: "mid" }, t("wall.timer.about")), h("label", {}, t("wall.timer.minutes"), " ", minutes)];
+  if (running) {
+    const end = h("button", { type: "button", class: "small" }, t("wall.timer.end"));
+    end.addEventListener("click", () => void set(0).then(() => d.close()));
+    body.push(end);
+  }
+  const d = dialog(t("wall.timer"), t("wall.timer.go"), body, () => set(Number(minutes.value)));
+  minutes.focus();
+  minutes.select();
+}
+
+/** Gives a learner another name. */
+export function rename(name: string, keep: (name: string) => Promise<unknown>): void {
+  const field = h("input", { type: "text", maxlength: 60, required: true, value: name });
+  dialog(t("wall.rename"), t("wall.set.keep"), [h("label", {}, t("wall.rename.to"), " ", field)], () => keep(field.value.trim()));
+  field.select();
 }

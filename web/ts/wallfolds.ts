@@ -1,9 +1,12 @@
+import { auditTable } from "./wallaudit";
 import { ask, copy, moment, ownZone, reason } from "./classapi";
 import { bars } from "./classbars";
 import { table } from "./classtable";
-import type { Audited, ClassInfo, Deadline, Person, Question, Result, WallState } from "./classtypes";
-import { $, $$, attr, h, say } from "./dom";
+import type { ClassInfo, Deadline, Equal, Person, Question, Result, WallState } from "./classtypes";
+import { $, $$, attr, h, icon, say } from "./dom";
+import { due, exact, whenLate } from "./due";
 import { knows, num, t } from "./text";
+import { rename } from "./walldialogs";
 import type { WallData } from "./walltypes";
 import { toZone } from "./zone";
 
@@ -25,7 +28,8 @@ export class Folds {
     for (const s of $$<HTMLSelectElement>("#f-due select[name=exercise]")) s.append(...data.exercises.map((x) => h("option", { value: x.id }, x.title)));
     this.form("#p-merge", async (f) => {
       const from = f.get("from") as string, into = f.get("into") as string;
-      if (from === into || !confirm(t("wall.merge.sure", { from: this.nameOf(from), into: this.nameOf(into) }))) return;
+      if (from === into) throw new Error(t("wall.merge.same"));
+      if (!confirm(t("wall.merge.sure", { from: this.nameOf(from), into: this.nameOf(into) }))) return;
       await ask("POST", "class/people/merge", { from, into });
       await this.showPeople();
     });
@@ -37,6 +41,7 @@ export class Folds {
       await ask("PUT", `class/deadlines/${f.get("exercise") as string}/extensions/${f.get("person") as string}`, { due: this.utc(f.get("due") as string) });
       await this.showDue();
     });
+    this.form("#p-keep", async (f) => this.change({ expires: this.utc(`${f.get("expires") as string}T23:59`) }));
     this.form("#p-set", async (f) => this.change({ name: (f.get("name") as string).trim(), zone: (f.get("zone") as string).trim() }));
     $("#p-score").addEventListener("click", () => void this.tried(() => this.change({ scoreboard: !this.info?.scoreboard })));
     $("#p-drive").addEventListener("click", () => void this.tried(() => this.change({ mayDrive: !this.info?.mayDrive })));
@@ -65,6 +70,7 @@ export class Folds {
     say($("#p-archive"), t(c.state === "archived" ? "wall.unarchive" : "wall.archive"));
     $<HTMLButtonElement>("#p-delete").disabled = c.state === "open";
     say($("#p-expires"), t("wall.expires", { at: moment(c.expires, c.zone) }));
+    ($("#p-keep [name=expires]") as HTMLInputElement).value = c.expires.slice(0, 10);
     say($("#p-zone"), c.zone === ownZone ? t("wall.due.zone", { zone: c.zone }) : t("wall.due.zones", { zone: c.zone, own: ownZone }));
   }
 
@@ -105,15 +111,29 @@ export class Folds {
     this.people = ((await ask<{ people: Person[] | null }>("GET", "class/people")).people ?? []).filter((p) => !p.merged);
     const options = (): HTMLElement[] => this.people.map((p) => h("option", { value: p.id }, p.name));
     for (const s of $$("#p-merge select, #p-ext-set select[name=person]")) s.replaceChildren(...options());
+    this.proposeMerge();
+  }
+
+  /** Equal names got a suffix: the first such pair is proposed. */
+  private proposeMerge(): void {
+    $<HTMLSelectElement>("#p-merge [name=into]").selectedIndex = this.people.length > 1 ? 1 : 0;
+    const plain = (name: string): string => name.normalize("NFKC").toLowerCase();
+    for (const p of this.people) {
+      const without = plain(p.name).replace(/ \d+$/, "");
+      const same = this.people.find((o) => o !== p && plain(o.name) === without);
+      if (!same) continue;
+      $<HTMLSelectElement>("#p-merge [name=from]").value = p.id;
+      $<HTMLSelectElement>("#p-merge [name=into]").value = same.id;
+      return;
+    }
   }
 
   private async showPeople(): Promise<void> {
     await this.load();
     const rows = this.people.map((p) => {
-      const rename = h("button", { type: "button", class: "small" }, t("wall.rename"));
-      rename.addEventListener("click", () => {
-        const name = prompt(t("wall.rename.to"), p.name)?.trim();
-        if (name) void this.tried(async () => {
+      const other = h("button", { type: "button", class: "small" }, t("wall.rename"));
+      other.addEventListener("click", () => {
+        rename(p.name, async (name) => {
           await ask("PATCH", `class/people/${p.id}`, { name });
           await this.showPeople();
         });
@@ -127,7 +147,7 @@ export class Folds {
           await this.showPeople();
         });
       });
-      return [p.name, p.alias ?? "", moment(p.joined), moment(p.seen), num(p.results?.length ?? 0), h("span", { class: "crow" }, rename, link, remove)];
+      return [p.name, p.alias ?? "", moment(p.joined), moment(p.seen), num(p.results?.length ?? 0), h("span", { class: "crow" }, other, link, remove)];
     });
     const heads = ["wall.col.learner", "join.alias", "wall.p.joined", "wall.p.seen", "wall.results", "wall.p.do"].map((k) => t(k));
     $("#p-people").replaceChildren(table(heads, rows, t("wall.people")));
@@ -152,24 +172,33 @@ export class Folds {
     if (this.people.length === 0) await this.load();
     const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
     const zone = this.info?.zone ?? "UTC";
-    const both = zone !== ownZone;
-    const at = (iso: string): string[] => [moment(iso, zone), ...(both ? [moment(iso)] : [])];
+    const off = (path: string): HTMLElement => {
+      const b = h("button", { type: "button", class: "small" }, t("due.off"));
+      b.addEventListener("click", () => void this.tried(async () => {
+        await ask("PUT", path, { due: null });
+        await this.showDue();
+      }));
+      return b;
+    };
     const rows = (deadlines ?? []).flatMap((d) => [
-      [this.titleOf(d.exercise), ...at(d.due), d.penalty === 0 ? t("due.free") : d.penalty >= 100 ? t("due.none") : t("due.penalty", { n: num(d.penalty) })],
-      ...(d.extensions ?? []).map((x) => [t("due.for", { name: this.nameOf(x.person) }), ...at(x.due), ""]),
+      [this.titleOf(d.exercise), due(d.due, zone), whenLate(d), off(`class/deadlines/${d.exercise}`)],
+      ...(d.extensions ?? []).map((x) => [t("due.for", { name: this.nameOf(x.person) }), due(x.due, zone), "", off(`class/deadlines/${d.exercise}/extensions/${x.person}`)]),
     ]);
-    const heads = [t("wall.exercise"), t("due.in", { zone }), ...(both ? [t("due.here", { zone: ownZone })] : []), t("due.late")];
+    const heads = [t("wall.exercise"), t("due.at"), t("due.late"), t("wall.p.do")];
     $("#p-due").replaceChildren(rows.length > 0 ? table(heads, rows, t("wall.due")) : h("p", { class: "mid" }, t("due.no")));
   }
 
   private async showResults(): Promise<void> {
-    const { results } = await ask<{ results: Result[] | null }>("GET", "class/results");
+    if (this.people.length === 0) await this.load();
+    const { results, equal } = await ask<{ results: Result[] | null; equal?: Equal[] }>("GET", "class/results");
     const rows = (results ?? []).map((r) => [
       r.name ?? this.nameOf(r.person), this.titleOf(r.exercise), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status, `${num(r.points)} / ${num(r.maxPoints)}`,
-      t(`judged.${r.judged}`), r.late ? t("judged.late") : "", moment(r.received, this.info?.zone), h("a", { href: `/api/v1/class/results/${r.id}/work`, download: `${r.id}.json` }, t("results.work")),
+      t(`judged.${r.judged}`), r.late ? t("judged.late") : "", exact(r.received, this.info?.zone ?? ownZone), h("a", { href: `/api/v1/class/results/${r.id}/work`, download: `${r.id}.json` }, t("results.work")),
     ]);
     const heads = ["wall.col.learner", "wall.exercise", "results.status", "results.points", "results.judged", "results.late", "results.at", "results.work"].map((k) => t(k));
     $("#p-results").replaceChildren(rows.length > 0 ? table(heads, rows, t("wall.results")) : h("p", { class: "mid" }, t("results.no")));
+    const same = (equal ?? []).map((x) => h("li", {}, icon("half"), " ", t("results.equal", { title: this.titleOf(x.exercise), names: x.people.map(this.nameOf).join(t("audit.and")) })));
+    if (same.length > 0) $("#p-results").append(h("ul", { class: "cequal" }, ...same), h("p", { class: "label" }, t("results.equal.about")));
   }
 
   private async showAsked(): Promise<void> {
@@ -179,8 +208,11 @@ export class Folds {
   }
 
   private async showAudit(): Promise<void> {
-    const { audit } = await ask<{ audit: Audited[] | null }>("GET", "class/audit");
-    const rows = (audit ?? []).map((a) => [moment(a.at, this.info?.zone), a.who, a.what, a.about ?? ""]);
-    $("#p-audit").replaceChildren(table([t("audit.at"), t("audit.who"), t("audit.what"), t("audit.about")], rows, t("wall.audit")));
+    const labOf = (id: string): string => this.data.labs.find((l) => l.id === id)?.title ?? id;
+    const run = (id: string): string => {
+      const of = this.state()?.rows.find((r) => r.session === id);
+      return of ? t("audit.run", { name: of.name }) : t("audit.run.own");
+    };
+    $("#p-audit").replaceChildren(await auditTable({ exercise: this.titleOf, lab: labOf, session: run }));
   }
 }

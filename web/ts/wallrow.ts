@@ -1,6 +1,7 @@
 import type { Mini, Row } from "./classtypes";
 import { $, attr, cls, fit, h, icon, say } from "./dom";
-import { clock, duration, knows, num, t } from "./text";
+import { ownMachine } from "./joined";
+import { clock, knows, num, t } from "./text";
 import type { WallLab } from "./walltypes";
 
 /** What the columns of the wall are of. */
@@ -8,6 +9,11 @@ export interface Columns {
   lab: WallLab | undefined;
   /** Names are not for a projector. */
   aliases: boolean;
+  /** The choices of the question asked last, whose answers have a column; none without one, or where claims need the room. */
+  choices: string[];
+  /** Titles by id. */
+  exercises: Map<string, string>;
+  labs: Map<string, string>;
 }
 
 type Steer = (what: string, body: unknown) => void;
@@ -28,18 +34,20 @@ export class WallRow {
   private readonly name = h("span", { class: "nm" });
   private readonly steps = h("span", { class: "proe", role: "img" });
   private readonly exercise = h("td", { class: "wex" });
+  private readonly answer = h("td", { class: "wans" });
   private readonly mini = h("td", { class: "wmini" });
   private readonly last = h("td", { class: "num" });
   private readonly stuck = h("td", { class: "num" }, h("b"));
   private readonly spot = h("button", { type: "button", class: "link" });
+  private readonly own = ownMachine();
   private readonly picture = shape("svg", { class: "spark", viewBox: "0 0 104 20", role: "img" });
-  readonly e = h("tr", {}, h("th", { scope: "row" }, this.name, this.hand), h("td", {}, this.steps), this.exercise, this.mini, this.last, this.stuck);
+  readonly e = h("tr", {}, h("th", { scope: "row" }, this.name, this.hand), h("td", {}, this.steps), this.answer, this.exercise, this.mini, this.last, this.stuck);
   private claims: HTMLElement[] = [];
   private key = "";
   private row: Row | undefined;
 
   constructor(steer: Steer, lower: (id: string) => void) {
-    this.mini.append(this.picture, this.spot);
+    this.mini.append(this.picture, this.spot, this.own);
     this.picture.append(shape("path", { class: "sp-line" }), shape("g", {}));
     this.spot.addEventListener("click", () => this.row && steer("spotlight", { session: this.spot.getAttribute("aria-pressed") === "true" ? "" : this.row.session }));
     this.hand.addEventListener("click", () => this.row && lower(this.row.id));
@@ -56,19 +64,23 @@ export class WallRow {
     attr(this.hand, "aria-label", r.handFor ? t("wall.hand.lower", { name, clock: clock(r.handFor * 1000, false) }) : null);
     attr(this.hand, "title", this.hand.getAttribute("aria-label"));
     this.drawSteps(r);
-    this.drawClaims(r, c.lab);
+    this.drawClaims(r, c);
     const status = r.exerciseStatus ?? "";
-    const at = `${status && knows(`status.${status}`) ? t(`status.${status}`) : ""} ${r.exercise ?? ""}`.trim();
-    say(this.exercise, at || (r.points > 0 ? t("wall.points", { n: num(r.points) }) : "–"));
-    attr(this.exercise, "title", at || null);
+    const points = r.points > 0 ? t("wall.points", { n: num(r.points) }) : "–";
+    say(this.exercise, r.exercise ? (knows(`status.${status}`) ? t(`status.${status}`) : t("wall.at.work")) : points);
+    this.answer.hidden = c.choices.length === 0;
+    const chosen = r.answer === undefined ? "" : (c.choices[r.answer] ?? "");
+    say(this.answer, chosen || "–");
+    attr(this.answer, "title", chosen || null);
     attr(this.exercise, "data-status", status || null);
     this.drawMini(r.mini);
     const can = r.session !== undefined && r.session !== "";
     this.spot.hidden = !can;
+    this.own.hidden = r.own !== true;
     attr(this.spot, "aria-pressed", String(can && r.session === spotlight));
     attr(this.spot, "aria-label", t(r.session === spotlight ? "wall.spot.end" : "wall.spot", { name }));
     say(this.spot, t(r.session === spotlight ? "wall.spot.end.short" : "wall.spot.short"));
-    say(this.last, r.mini?.checkpointMs ? duration(r.mini.checkpointMs) : "–");
+    say(this.last, r.mini?.checkpointMs ? `${num(r.mini.checkpointMs / 1000, 1)} ${t("unit.s")}` : "–");
     const time = $("b", this.stuck);
     say(time, r.online ? clock(r.stuck * 1000, false) : t("wall.away"));
     cls(time, stuck ? "" : "plain");
@@ -92,18 +104,20 @@ export class WallRow {
     attr(this.steps, "aria-label", r.step ? t(`wall.at.${r.step}`) : t("wall.at.none"));
   }
 
-  private drawClaims(r: Row, lab: WallLab | undefined): void {
-    const same = lab !== undefined && r.lab === lab.id;
+  private drawClaims(r: Row, { lab, labs, exercises }: Columns): void {
+    const same = lab !== undefined && r.lab === lab.id && !r.exercise;
     const n = same ? lab.claims.length : lab && lab.claims.length === 0 ? 0 : 1;
     if (this.claims.length !== n || this.claims[0]?.dataset["same"] !== String(same)) {
       for (const e of this.claims) e.remove();
       this.claims = Array.from({ length: n }, () => h("td", { "data-same": String(same), ...(same || !lab ? {} : { colspan: lab.claims.length }) }));
-      this.exercise.before(...this.claims);
+      this.answer.after(...this.claims);
     }
     if (!same) {
       const other = this.claims[0];
       if (!other) return;
-      say(other, r.lab ? t("wall.other", { lab: r.lab, n: num(r.shown), of: num(r.of) }) : "–");
+      const at = r.exercise ? t("wall.at.exercise", { title: exercises.get(r.exercise) ?? r.exercise }) : r.lab ? this.otherLab(r, labs) : "–";
+      say(other, at);
+      attr(other, "title", at);
       cls(other, "mid");
       return;
     }
@@ -112,8 +126,13 @@ export class WallRow {
       if (e.dataset["state"] === state) return;
       e.dataset["state"] = state;
       const [c, mark, word] = marks[state] ?? ["no", "ring", "evidence.waiting"];
-      e.replaceChildren(h("span", { class: `ev ${c}` }, icon(mark), h("span", { class: "vh" }, t(word))));
+      e.replaceChildren(h("span", { class: `wev ${c}` }, icon(mark), h("span", { class: "vh" }, t(word))));
     });
+  }
+
+  private otherLab(r: Row, labs: Map<string, string>): string {
+    const lab = labs.get(r.lab ?? "") ?? r.lab ?? "";
+    return r.of > 0 ? t("wall.other", { lab, n: num(r.shown), of: num(r.of) }) : lab;
   }
 
   /** The miniature: of each vertex how busy and how back-pressured it is, then the last checkpoints' durations. */

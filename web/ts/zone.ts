@@ -1,5 +1,5 @@
 /** How far a zone is from UTC at a moment, in ms. */
-function offset(at: number, zone: string): number {
+export function offset(at: number, zone: string): number {
   const parts = new Intl.DateTimeFormat("en-US", {
     timeZone: zone, hourCycle: "h23", year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric",
   }).formatToParts(at);

@@ -4,7 +4,7 @@ export GO
 ADDR     ?= 127.0.0.1:8090
 SOURCES  := $(shell find cmd engine exercises labs testdata/golden web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
 
-.PHONY: run build pages test unit race browser lint fuzz bench clean
+.PHONY: run build pages test unit race browser lint fuzz fuzz-api bench clean
 
 run: build
 	./bin/labserver serve --addr $(ADDR)
@@ -47,6 +47,10 @@ race: pages
 
 fuzz:
 	scripts/fuzz.sh 3s
+
+# The API as each kind of caller, from its own description. Needs Python and a package index, so it is no part of test.
+fuzz-api: pages
+	scripts/fuzz_api.sh
 
 browser: pages
 	scripts/gotest.sh $(PATIENCE) -count=1 ./web/browser_test

@@ -25,7 +25,8 @@ var level = map[string]int{
 	"engine/operator": 6, "engine/job": 6,
 	"engine/golden": 7, "engine/fieldreports": 7, // hold all of the engine against what is known
 	"testdata/golden": 0,
-	"class":           0,
+	"class":           1,
+	"whole":           0,
 	"labs":            7,
 	"exercises/kit":   8,
 	"exercises":       9,

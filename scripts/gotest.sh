@@ -20,7 +20,7 @@ fi
 flags=()
 for word in "$@"; do
 	case $word in
-	weir/* | ./*) ;; # the packages
+	weir | weir/* | ./*) ;; # the packages
 	*) flags+=("$word") ;;
 	esac
 done

@@ -99,7 +99,7 @@ func (j *joined) streamSpotlight(s *Server, w http.ResponseWriter, r *http.Reque
 		return // Accept has answered
 	}
 	defer func() { _ = to.CloseNow() }()
-	ctx, cancel := context.WithCancel(to.CloseRead(s.ctx))
+	ctx, cancel := context.WithCancel(readNothing(s.ctx, to))
 	defer cancel()
 	go keepAlive(ctx, cancel, to)
 	for {

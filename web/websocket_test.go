@@ -66,7 +66,11 @@ func TestTraceTakesAnyMessage(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			inFakeTime(t, func(t *testing.T, f *fakeServer, open func(string) *websocket.Conn) {
 				sess := f.start(t)
-				other := open("/api/v1/sessions/" + sess.id + "/trace")
+				other, gone := open("/api/v1/sessions/"+sess.id+"/trace"), make(chan struct{})
+				go func() { // one that does not read is let go after a while
+					defer close(gone)
+					closing(t.Context(), other)
+				}()
 				c := open("/api/v1/sessions/" + sess.id + "/trace")
 				read(t, c)
 				_ = c.Write(t.Context(), m.kind, []byte(m.text)) // one that is cut off by the server is told so below
@@ -81,7 +85,12 @@ func TestTraceTakesAnyMessage(t *testing.T) {
 				} else if got := closing(t.Context(), c); got.Code != m.ends && m.ends != cutOff || got.Reason == "" {
 					t.Errorf("closed with %v", got)
 				}
-				read(t, other)
+				synctest.Wait()
+				select {
+				case <-gone:
+					t.Error("the other viewer was let go")
+				default:
+				}
 				if sess.ended() {
 					t.Error("the job ended")
 				}

@@ -155,3 +155,16 @@ func TestChineseTasksHaveNoSpacesOfLineEnds(t *testing.T) {
 		}
 	}
 }
+
+// A line's end in a task is a space in English, at a comma too, and nothing between two Chinese characters.
+func TestLineEndsOfTasks(t *testing.T) {
+	for _, c := range []struct{ lang, text, want string }{
+		{"en", "Rate, work,\nparallelism", "<p>Rate, work,\nparallelism</p>\n"},
+		{"zh", "每一秒，\n每一条", "<p>每一秒，每一条</p>\n"},
+	} {
+		var html bytes.Buffer
+		if err := exerciseText[c.lang].Convert([]byte(c.text), &html); err != nil || html.String() != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.lang, html.String(), c.want, err)
+		}
+	}
+}

@@ -16,10 +16,13 @@ import (
 	"weir/web/templates"
 )
 
-// exerciseText renders the tasks: Markdown with tables. Raw HTML in it is left out, and so is a line's end between two Chinese
-// characters, which would show as a space.
-var exerciseText = goldmark.New(goldmark.WithExtensions(extension.Table,
-	extension.NewCJK(extension.WithEastAsianLineBreaks(extension.EastAsianLineBreaksCSS3Draft))))
+// exerciseText renders the tasks of each language: Markdown with tables. Raw HTML in it is left out, and in Chinese so is a
+// line's end between two characters, which would show as a space. In English that rule would join words at a comma.
+var exerciseText = map[string]goldmark.Markdown{
+	"en": goldmark.New(goldmark.WithExtensions(extension.Table)),
+	"zh": goldmark.New(goldmark.WithExtensions(extension.Table,
+		extension.NewCJK(extension.WithEastAsianLineBreaks(extension.EastAsianLineBreaksCSS3Draft)))),
+}
 
 func (s *Server) exerciseList(w http.ResponseWriter, r *http.Request) {
 	p := templates.Exercises{Base: s.base(r)}
@@ -77,7 +80,7 @@ func fillExercise(p *templates.Exercise, e *kit.Exercise, lang string) error {
 	}
 	_, src, _ = bytes.Cut(src, []byte("\n")) // the title stands in the page's own heading
 	var html bytes.Buffer
-	if err := exerciseText.Convert(src, &html); err != nil {
+	if err := exerciseText[lang].Convert(src, &html); err != nil {
 		return err
 	}
 	p.Task = template.HTML(html.String())

@@ -15,7 +15,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		snap := sess.run.Snapshot()
-		jobs = append(jobs, metric.JobReadings{ID: sess.id, StartedAtMs: sess.started.UnixMilli(), Snapshot: snap})
+		jobs = append(jobs, metric.JobReadings{ID: sess.id, Snapshot: snap})
 	}
 	var b bytes.Buffer
 	if err := metric.Prometheus(&b, jobs); err != nil {

@@ -183,8 +183,15 @@ func (s *Server) startForm(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		p := problemOf(err)
 		why := p.Detail
-		if full(p) {
+		switch {
+		case full(p) && s.course == nil:
 			why = s.base(r).T("home.full", "n", maxRunning)
+		case full(p):
+			why = s.base(r).T("start.full")
+		case p.Place > 0:
+			why = s.base(r).T("home.line")
+		case p.Status == http.StatusLocked:
+			why = s.base(r).T("problem.frozen")
 		}
 		s.homePage(w, r, p.Status, why)
 		return
@@ -207,6 +214,6 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b := s.base(r)
-	b.Path = "/"
+	b.Path, b.Nowhere = "/", true
 	s.page(w, r, http.StatusNotFound, templates.NotFoundPage(b, r.URL.Path))
 }

@@ -107,7 +107,7 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.Use(accessLog(s.log), recovered(s.log), secure)
+	r.Use(accessLog(s.log), recovered(s.log), packed(), secure)
 	if s.course != nil {
 		r.Use(forwarded(s.trusted), guard(knownHosts(s.course.hosts)), s.admit)
 	} else {

@@ -34,6 +34,8 @@ type Completed struct {
 	// Path is the folder, with which the checkpoint is loaded again. It is not in the metadata: a folder may be moved.
 	Path     string
 	Vertices []VertexState
+	// MetadataBytes is the size of the metadata, once they are written.
+	MetadataBytes int64
 
 	open func(h Handle) (*TaskState, error)
 }

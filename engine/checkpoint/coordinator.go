@@ -39,6 +39,7 @@ type Past struct {
 	Retained []*Completed
 	History  []metric.Checkpoint // newest first
 	Counts   metric.CheckpointCounts
+	Last     *metric.LastCheckpoint // that was completed
 }
 
 // Coordinator decides when a checkpoint is triggered, follows its acknowledgements, and completes it or gives it up. One
@@ -68,6 +69,7 @@ type Coordinator struct {
 	retained       []*Completed
 	history        []*metric.Checkpoint // newest first
 	counts         metric.CheckpointCounts
+	last           *metric.LastCheckpoint // that was completed; never changed in place
 }
 
 type coordinatedTask struct {
@@ -86,7 +88,7 @@ type request struct {
 // NewCoordinator returns the coordinator of a job. jobStart is the zero of the job's time, now that of this attempt: the
 // first periodic checkpoint comes one interval after it. (Flink waits a random time up to the interval.)
 func NewCoordinator(cfg Config, vertices []CoordinatedVertex, past Past, jobStart, now time.Time) *Coordinator {
-	c := &Coordinator{vertices: vertices, index: map[TaskID]int{}, jobStart: jobStart, nextID: max(past.NextID, 1), counts: past.Counts}
+	c := &Coordinator{vertices: vertices, index: map[TaskID]int{}, jobStart: jobStart, nextID: max(past.NextID, 1), counts: past.Counts, last: past.Last}
 	for _, v := range vertices {
 		for i := range v.Parallelism {
 			id := TaskID{v.ID, i}
@@ -105,11 +107,14 @@ func NewCoordinator(cfg Config, vertices []CoordinatedVertex, past Past, jobStar
 
 // Past is what the next attempt of the job goes on from.
 func (c *Coordinator) Past(now time.Time) Past {
-	return Past{NextID: c.nextID, Retained: append([]*Completed(nil), c.retained...), History: c.History(now), Counts: c.Counts()}
+	return Past{NextID: c.nextID, Retained: append([]*Completed(nil), c.retained...), History: c.History(now), Counts: c.Counts(), Last: c.last}
 }
 
 // Counts are how many checkpoints there have been, over all attempts.
 func (c *Coordinator) Counts() metric.CheckpointCounts { return c.counts }
+
+// LastCompleted is the last checkpoint that was completed, over all attempts; nil before the first.
+func (c *Coordinator) LastCompleted() *metric.LastCheckpoint { return c.last }
 
 // Retained are the completed checkpoints that are kept, oldest first.
 func (c *Coordinator) Retained() []*Completed { return append([]*Completed(nil), c.retained...) }
@@ -282,6 +287,7 @@ func (c *Coordinator) MetadataWritten(id int64, now time.Time) []Command {
 	c.counts.Completed++
 	p.record.EndToEndDurationMs = p.lastAck.Sub(p.triggered).Milliseconds()
 	p.record.Path = p.completed.Path
+	c.last = &metric.LastCheckpoint{Checkpoint: *p.record, CompletedAtMs: p.lastAck.UnixMilli(), MetadataBytes: p.completed.MetadataBytes}
 	cmds := []Command{{Kind: NotifyComplete, ID: id, Completed: p.completed, Stop: p.stop}}
 	if p.typ == TypeCheckpoint {
 		c.retained = append(c.retained, p.completed)

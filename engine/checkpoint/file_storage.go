@@ -135,6 +135,7 @@ func (s *FileStorage) complete(c *Completed) error {
 	if err != nil {
 		return err
 	}
+	c.MetadataBytes = int64(len(b))
 	folder := s.folder(c.ID)
 	if err := s.fs.SyncDir(folder); err != nil {
 		return err

@@ -83,7 +83,7 @@ func (s *MemoryStorage) Complete(c *Completed) error {
 	b, err := encodeMetadata(c)
 	s.mu.Lock()
 	m := s.m[c.ID]
-	m.metadata = b
+	m.metadata, c.MetadataBytes = b, int64(len(b))
 	s.mu.Unlock()
 	if err := s.mine.completed(c.ID, err, s.remove); err != nil {
 		return err

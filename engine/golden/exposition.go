@@ -110,7 +110,7 @@ const (
 // emitted is all that the engine writes for a job that has a reading of every sort.
 func emitted() ([]*family, error) {
 	var b strings.Builder
-	if err := metric.Prometheus(&b, []metric.JobReadings{{ID: metric.FlinkID("job"), Name: "MetricNames", StartedAtMs: 1, Snapshot: sample()}}); err != nil {
+	if err := metric.Prometheus(&b, []metric.JobReadings{{ID: metric.FlinkID("job"), Name: "MetricNames", Snapshot: sample()}}); err != nil {
 		return nil, err
 	}
 	families, _, err := parseExposition(b.String())
@@ -121,13 +121,15 @@ func emitted() ([]*family, error) {
 func sample() *metric.Snapshot {
 	s := &metric.Snapshot{
 		State: "RUNNING", CheckpointCounts: &metric.CheckpointCounts{Total: 1, Completed: 1},
-		Checkpoints: []metric.Checkpoint{{ID: 1, Status: "COMPLETED"}},
+		Checkpoints:  []metric.Checkpoint{{ID: 1, Status: "COMPLETED"}},
+		TaskManagers: []metric.TaskManager{{ID: 0}, {ID: 1}},
 	}
 	ids := map[string]string{sourceVertex: "source", slowVertex: "slow-map"}
 	for _, name := range []string{sourceVertex, slowVertex} {
-		v := metric.Vertex{ID: ids[name], Name: name, Parallelism: 2}
+		v := metric.Vertex{ID: ids[name], Name: name, Parallelism: 2, Operators: strings.Split(name, " -> ")}
 		for i := range 2 {
-			t := metric.Subtask{Index: i, TaskManager: i, Accumulated: &metric.Accumulated{}}
+			t := metric.Subtask{Index: i, TaskManager: i, Accumulated: &metric.Accumulated{},
+				Reported: &metric.Reported{Operators: make([]metric.OperatorRecords, len(v.Operators))}}
 			if name == slowVertex {
 				t.DebloatedBufferSize, t.LatencyMs = 4096, &metric.Latency{Count: 1}
 			}

@@ -22,7 +22,7 @@ func TestReplay(t *testing.T) {
 		{"timer_gauge.json", 22},
 		{"netty_frames.json", 55},
 		{"metric_names.json", 17},
-		{"prometheus_exposition.txt", 63},
+		{"prometheus_exposition.txt", 97},
 		{"composite_key.json", 579},
 		{"operator_state_repartition.json", 87},
 		{"experiments.json", 9},

@@ -57,6 +57,11 @@ func (c *metricNamesCase) metricsOf(ours []*family) []string {
 func (c *metricNamesCase) checkNames(ours []*family) error {
 	listed := map[string]bool{}
 	for _, n := range c.Names {
+		for _, operator := range strings.Split(c.Vertex, " -> ") {
+			if rest, ok := strings.CutPrefix(n, inOperatorPrefix(operator)+"."); ok {
+				n = "operator." + rest
+			}
+		}
 		listed[underscored(n)] = true
 	}
 	names := c.metricsOf(ours)
@@ -101,6 +106,11 @@ var (
 	idValues  = regexp.MustCompile(`(source_id|operator_id|operator_subtask_index)\.[^.]+`)
 	statistic = regexp.MustCompile(`_(max|min|mean|median|stddev|p[0-9]+)$`)
 )
+
+// inOperatorPrefix writes an operator's name as the REST API has it before its metrics.
+func inOperatorPrefix(operator string) string {
+	return strings.NewReplacer(":", "_", " ", "_").Replace(operator)
+}
 
 // underscored is a name of the REST API as Prometheus's text form has it.
 func underscored(name string) string {

@@ -199,7 +199,7 @@ func (a *attempt) newRunner(v *Vertex, sub int, states map[string][]*checkpoint.
 		}
 	}
 	r.Task = task.New(c)
-	r.readings = newReadings()
+	r.readings = newReadings(len(v.Operators))
 	return r, nil
 }
 

@@ -324,4 +324,5 @@ func (c *checkpoints) fill(s *metric.Snapshot) {
 	s.Checkpoints = c.core.History(time.Now())
 	counts := c.core.Counts()
 	s.CheckpointCounts = &counts
+	s.Life.LastCompleted = c.core.LastCompleted()
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -72,6 +73,9 @@ type Job struct {
 
 	mu          sync.Mutex
 	state       State
+	since       time.Time // it has been in that state
+	rescales    int64
+	restoredAt  int64 // Unix ms of the last restore; 0 without one
 	graph       Graph
 	settings    task.Settings
 	attempt     *attempt
@@ -155,8 +159,15 @@ func (j *Job) begin(g Graph, s task.Settings, restored *checkpoint.Completed, cl
 	j.mu.Lock()
 	if j.attempt != nil {
 		j.restarts++
+		if !maps.Equal(j.attempt.sizes, a.sizes) {
+			j.rescales++
+		}
 	}
-	j.graph, j.settings, j.attempt, j.checkpoints, j.state, j.final = g, s, a, c, Running, nil
+	if restored != nil {
+		j.restoredAt = time.Now().UnixMilli()
+	}
+	j.enter(Running)
+	j.graph, j.settings, j.attempt, j.checkpoints, j.final = g, s, a, c, nil
 	canceling := j.canceling
 	j.mu.Unlock()
 	go c.run()
@@ -197,7 +208,7 @@ func (j *Job) supervise(a *attempt, c *checkpoints) {
 	next := j.next
 	j.next = nil
 	if next != nil && next.restart && next.from != nil {
-		j.state = Restarting
+		j.enter(Restarting)
 		j.mu.Unlock()
 		a.release(j.log)
 		next.err = j.resume(next)

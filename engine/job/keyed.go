@@ -158,10 +158,15 @@ type stateMemory struct {
 	once   sync.Once
 	memory *lsm.Memory
 	err    error
+	used   atomic.Int64 // bytes of the budget that are divided
 }
 
 func (m *stateMemory) make(budget int64, dbs int) (*lsm.Memory, error) {
-	m.once.Do(func() { m.memory, m.err = lsm.NewMemory(budget, dbs) })
+	m.once.Do(func() {
+		if m.memory, m.err = lsm.NewMemory(budget, dbs); m.err == nil {
+			m.used.Store(budget)
+		}
+	})
 	return m.memory, m.err
 }
 

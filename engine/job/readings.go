@@ -17,10 +17,19 @@ type readings struct {
 	recordsIn, recordsOut, bytesOut, buffersOut, buffersLocal, buffersRemote *metric.Rate60
 	outPoolMax                                                               metric.RecentMax
 	sentBuffers, sentBytes                                                   metric.RecentRate
+	bytesLocal, bytesRemote, mails, timers                                   *metric.Meter
+	// passed are the rates at which records come into each operator, and out of the last one.
+	passed []*metric.Meter
 }
 
-func newReadings() *readings {
-	return &readings{recordsIn: metric.NewRate60(), recordsOut: metric.NewRate60(), bytesOut: metric.NewRate60(), buffersOut: metric.NewRate60(),
+func newReadings(operators int) *readings {
+	meter := func() *metric.Meter { return metric.NewMeter(60) }
+	passed := make([]*metric.Meter, operators+1)
+	for i := range passed {
+		passed[i] = meter()
+	}
+	return &readings{bytesLocal: meter(), bytesRemote: meter(), mails: meter(), timers: meter(), passed: passed,
+		recordsIn: metric.NewRate60(), recordsOut: metric.NewRate60(), bytesOut: metric.NewRate60(), buffersOut: metric.NewRate60(),
 		buffersLocal: metric.NewRate60(), buffersRemote: metric.NewRate60()}
 }
 
@@ -57,6 +66,13 @@ func (r *runner) update(now int64) {
 	m.buffersOut.Update(c.BuffersOut.Load())
 	m.buffersLocal.Update(c.BuffersInLocal.Load())
 	m.buffersRemote.Update(c.BuffersInRemote.Load())
+	m.bytesLocal.Update(c.BytesInLocal.Load())
+	m.bytesRemote.Update(c.BytesInRemote.Load())
+	m.mails.Update(r.Mailbox.Waits().Count())
+	m.timers.Update(c.FiredTimers.Load())
+	for i := range m.passed {
+		m.passed[i].Update(r.passedAt(i))
+	}
 }
 
 // meanFill is the mean of the bytes in the buffers that were handed to the readers in the last second, as a share of a

@@ -91,7 +91,8 @@ func (j *Job) restartAfter(a *attempt, cause error) bool {
 func (j *Job) waitToRestart(delay time.Duration, cause error) (next *plan, stop bool) {
 	j.mu.Lock()
 	p := &pause{wake: make(chan struct{})}
-	j.state, j.survived, j.pause = Restarting, cause, p
+	j.enter(Restarting)
+	j.survived, j.pause = cause, p
 	if j.canceling {
 		p.end()
 	}
@@ -127,7 +128,8 @@ func (j *Job) waitToRestart(delay time.Duration, cause error) (next *plan, stop 
 
 // conclude ends the job; the caller closes done. The lock is held.
 func (j *Job) conclude(s State, failure error, last *metric.Snapshot) {
-	j.state, j.failure, j.final, j.end = s, failure, last, time.Now()
+	j.enter(s)
+	j.failure, j.final, j.end = failure, last, time.Now()
 }
 
 // lastReadings are those of an attempt that has ended, before it is released.

@@ -20,6 +20,7 @@ func (j *Job) Snapshot() *metric.Snapshot {
 	} else if j.survived != nil {
 		s.Failure = j.survived.Error()
 	}
+	s.Life = j.life()
 	if a.restored != nil {
 		s.RestoredCheckpointID = a.restored.ID
 	}
@@ -27,7 +28,7 @@ func (j *Job) Snapshot() *metric.Snapshot {
 	j.mu.Unlock()
 	if final != nil { // ended, or about to restart: the last readings, taken before everything was given back
 		last := *final
-		last.State, last.Failure, last.TimeMs, last.Restarts = s.State, s.Failure, s.TimeMs, s.Restarts
+		last.State, last.Failure, last.TimeMs, last.Restarts, last.Life = s.State, s.Failure, s.TimeMs, s.Restarts, s.Life
 		checkpoints.fill(&last)
 		return &last
 	}
@@ -42,7 +43,8 @@ func (a *attempt) fill(s *metric.Snapshot) {
 	s.Channels = make([]metric.Channel, 0, 8)
 	for _, r := range a.runners {
 		if len(s.Vertices) == 0 || s.Vertices[len(s.Vertices)-1].ID != r.vertex.ID {
-			s.Vertices = append(s.Vertices, metric.Vertex{ID: r.vertex.ID, Name: r.vertex.Name, Parallelism: a.sizes[r.vertex.ID].parallelism, MaxParallelism: a.sizes[r.vertex.ID].groups})
+			s.Vertices = append(s.Vertices, metric.Vertex{ID: r.vertex.ID, Name: r.vertex.Name, Parallelism: a.sizes[r.vertex.ID].parallelism, MaxParallelism: a.sizes[r.vertex.ID].groups,
+				Operators: r.operatorNames()})
 		}
 		v := &s.Vertices[len(s.Vertices)-1]
 		v.Subtasks = append(v.Subtasks, r.subtask(now, a.started, a.exclusive()))
@@ -62,6 +64,7 @@ func (a *attempt) fill(s *metric.Snapshot) {
 		s.Vertices[i].BackpressureLevel = backpressureLevel(&s.Vertices[i])
 	}
 	a.totals(s)
+	s.TaskManagers = a.taskManagers()
 }
 
 // backpressureLevel is that of the subtask that was back-pressured most over the last second.
@@ -93,6 +96,7 @@ func (r *runner) subtask(now, started int64, ownBuffers int) metric.Subtask {
 	t.LatencyMs, t.LatencyBuckets = r.Latency(now)
 	r.inputUsage(&t, ownBuffers)
 	r.eventTime(&t)
+	t.Reported = r.reported(now)
 	return t
 }
 

@@ -14,7 +14,7 @@ func TestGolden(t *testing.T) {
 	}{
 		{"timer_gauge.json", 22},
 		{"metric_names.json", 17},
-		{"prometheus_exposition.txt", 63},
+		{"prometheus_exposition.txt", 97},
 	} {
 		report, err := golden.Replay("../../testdata/golden/" + f.name)
 		if err != nil {

@@ -110,9 +110,9 @@ func (h *Histogram) Summary(now int64) *Latency {
 		}
 		return float64(highest) / 1e3
 	}
-	return &Latency{
-		P50: quantile(0.5), P95: quantile(0.95), P99: quantile(0.99), Max: float64(highest) / 1e3, Count: ever,
-	}
+	l := &Latency{Max: float64(highest) / 1e3, Count: ever}
+	l.setQuantiles(quantile)
+	return l
 }
 
 // Buckets are the buckets of the window that are not empty, in rising order: what a page draws.

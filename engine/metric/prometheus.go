@@ -13,17 +13,16 @@ import (
 
 // JobReadings are one job for the Prometheus endpoint.
 type JobReadings struct {
-	ID          string // of the job
-	Name        string // empty takes the lab's
-	Host        string // of the job manager; empty is localhost
-	StartedAtMs int64  // Unix time at which TimeMs of the Snapshot was 0
-	Snapshot    *Snapshot
+	ID       string // of the job
+	Name     string // empty takes the lab's
+	Host     string // of the job manager; empty is localhost
+	Snapshot *Snapshot
 }
 
 // Prometheus writes the readings as Flink's Prometheus reporter does: its family names, HELP and TYPE lines, labels and
 // numbers. Only families are written whose readings exist here. A job without a Snapshot is left out.
 func Prometheus(w io.Writer, jobs []JobReadings) error {
-	e := &exposition{families: map[string]*family{}}
+	e := &exposition{families: map[familyKey]*family{}}
 	running, managers := 0, 0
 	for i := range jobs {
 		j := &jobs[i]
@@ -36,7 +35,7 @@ func Prometheus(w io.Writer, jobs []JobReadings) error {
 		}
 		e.job(j)
 	}
-	host := labels{{"host", "localhost"}}
+	host := labels{{"host", "localhost"}}.text()
 	e.gauge("jobmanager", "numRunningJobs", host, float64(running))
 	e.gauge("jobmanager", "numRegisteredTaskManagers", host, float64(managers))
 	return e.write(w)
@@ -62,60 +61,58 @@ type label struct{ name, value string }
 
 type labels []label
 
-// with appends labels to a copy.
-func (l labels) with(more ...label) labels { return append(append(labels(nil), l...), more...) }
+// text writes the labels once for all samples that have them. It ends with a comma, as Flink's reporter does and the text
+// format allows.
+func (l labels) text() string {
+	var b strings.Builder
+	for _, x := range l {
+		b.WriteString(x.name + `="` + escape.Replace(x.value) + `",`)
+	}
+	return b.String()
+}
+
+type familyKey struct{ scope, metric string }
 
 type family struct {
 	name, help, kind string
-	samples          []string
+	samples          []byte // a line each
 }
 
 // exposition gathers samples by family, as the text format wants them, in the order of their first sample.
 type exposition struct {
-	families map[string]*family
+	families map[familyKey]*family
 	order    []*family
 }
 
 // family finds or makes the family of a metric in a scope such as taskmanager_job_task.
 func (e *exposition) family(scope, metric, kind string) *family {
-	name := "flink_" + scope + "_" + metric
-	f := e.families[name]
+	f := e.families[familyKey{scope, metric}]
 	if f == nil {
-		f = &family{name: name, help: fmt.Sprintf("%s (scope: %s)", metric, scope), kind: kind}
-		e.families[name] = f
+		f = &family{name: "flink_" + scope + "_" + metric, help: fmt.Sprintf("%s (scope: %s)", metric, scope), kind: kind}
+		e.families[familyKey{scope, metric}] = f
 		e.order = append(e.order, f)
 	}
 	return f
 }
 
-func (e *exposition) gauge(scope, metric string, l labels, value float64) {
-	f := e.family(scope, metric, "gauge")
-	f.samples = append(f.samples, sampleLine(f.name, l, value))
+// gauge adds a sample; labels are what labels.text writes.
+func (e *exposition) gauge(scope, metric, labels string, value float64) {
+	e.family(scope, metric, "gauge").sample("", labels, value)
 }
 
-type quantile struct {
-	q     string
-	value float64
-}
-
-func (e *exposition) summary(scope, metric string, l labels, count int64, quantiles ...quantile) {
+func (e *exposition) summary(scope, metric, labels string, l *Latency) {
 	f := e.family(scope, metric, "summary")
-	f.samples = append(f.samples, sampleLine(f.name+"_count", l, float64(count)))
-	for _, q := range quantiles {
-		f.samples = append(f.samples, sampleLine(f.name, l.with(label{"quantile", q.q}), q.value))
+	f.sample("_count", labels, float64(l.Count))
+	for i, q := range summaryQuantiles {
+		f.sample("", labels+`quantile="`+strconv.FormatFloat(q, 'f', -1, 64)+`",`, l.Quantiles[i])
 	}
 }
 
-// sampleLine ends the labels with a comma, as Flink's reporter does and the text format allows.
-func sampleLine(name string, l labels, value float64) string {
-	var b strings.Builder
-	b.WriteString(name)
-	b.WriteByte('{')
-	for _, x := range l {
-		b.WriteString(x.name + `="` + escape.Replace(x.value) + `",`)
-	}
-	b.WriteString("} " + javaDouble(value))
-	return b.String()
+func (f *family) sample(suffix, labels string, value float64) {
+	b := append(f.samples, f.name...)
+	b = append(append(append(b, suffix...), '{'), labels...)
+	b = append(append(b, "} "...), javaDouble(value)...)
+	f.samples = append(b, '\n')
 }
 
 var escape = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
@@ -159,10 +156,7 @@ func (e *exposition) write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for _, f := range e.order {
 		fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", f.name, f.help, f.name, f.kind)
-		for _, s := range f.samples {
-			b.WriteString(s)
-			b.WriteByte('\n')
-		}
+		b.Write(f.samples)
 	}
 	return b.Flush() // holds the first error of all writes
 }

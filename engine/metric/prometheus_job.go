@@ -1,11 +1,12 @@
 package metric
 
-import (
-	"math"
-	"strconv"
-)
+import "math"
 
-// job adds one job's families: those of the job manager and those of each task.
+// Left out are the families that have nothing here to tell of: those of Java's machine (Status_JVM), slots, the changelog,
+// the states of a job that no job of this engine is in, the enumerator of splits, the times of single splits, and what
+// connectors count of bytes and errors outside.
+
+// job adds one job's families: those of the job manager, of each task and of each task manager.
 func (e *exposition) job(j *JobReadings) {
 	s := j.Snapshot
 	name, host := j.Name, j.Host
@@ -16,33 +17,24 @@ func (e *exposition) job(j *JobReadings) {
 		host = "localhost"
 	}
 	name = labelValue(name)
-	l := labels{{"job_id", j.ID}, {"host", host}, {"job_name", name}}
-	const scope = "jobmanager_job"
-	e.gauge(scope, "uptime", l, float64(s.TimeMs))
-	e.gauge(scope, "numRestarts", l, float64(s.Restarts))
-	e.checkpoints(j, scope, l)
+	l := labels{{"job_id", j.ID}, {"host", host}, {"job_name", name}}.text()
+	e.life(&s.Life, s.Restarts, l)
+	e.checkpoints(s, l)
 
 	queues := queuesOf(s)
 	alignments := lastAlignments(s)
 	for i := range s.Vertices {
 		v := &s.Vertices[i]
-		taskID := FlinkID(v.ID)
 		for k := range v.Subtasks {
 			t := &v.Subtasks[k]
-			index := strconv.Itoa(t.Index)
-			attempt := strconv.Itoa(s.Restarts)
-			l := labels{
-				{"job_id", j.ID}, {"task_id", taskID},
-				{"task_attempt_id", FlinkID(j.ID) + "_" + taskID + "_" + index + "_" + attempt},
-				{"host", ""}, {"task_name", labelValue(v.Name)}, {"task_attempt_num", attempt}, {"job_name", name},
-				{"tm_id", "taskmanager_" + strconv.Itoa(t.TaskManager)}, {"subtask_index", index},
-			}
+			sc := newScope(j.ID, name, s.Restarts, v, t)
+			l := sc.task()
 			end := End{Vertex: v.ID, Subtask: t.Index}
 			q := queues[end]
 			e.task(t, l)
 			e.buffers(t, l, q)
 			if q.hasInput {
-				e.watermark(t, l)
+				e.gauge(taskScope, "currentInputWatermark", l, watermarkOf(t))
 			}
 			if a, ok := alignments[end]; ok {
 				if q.hasInput {
@@ -51,43 +43,65 @@ func (e *exposition) job(j *JobReadings) {
 				e.gauge(taskScope, "checkpointStartDelayNanos", l, math.Round(a.StartDelayMs*1e6))
 			}
 			if t.LatencyMs != nil {
-				e.latency(t, j.ID, name, FlinkID(s.Vertices[0].ID), taskID, l)
+				e.summary(taskScope+"_latency_source_id_operator_id_operator_subtask_index", "latency",
+					sc.latency(FlinkID(s.Vertices[0].ID), t.Index), t.LatencyMs)
 			}
+			e.operators(v, t, sc, q.hasInput)
 		}
+	}
+	for i := range s.TaskManagers {
+		e.taskManager(j.ID, &s.TaskManagers[i])
 	}
 }
 
+const jobScope = "jobmanager_job"
+
+// life adds how the job fares.
+func (e *exposition) life(f *Life, restarts int, l string) {
+	g := func(metric string, value int64) { e.gauge(jobScope, metric, l, float64(value)) }
+	g("uptime", f.RunningMs)
+	g("downtime", f.RestartingMs)
+	g("runningTime", f.RunningMs)
+	g("restartingTime", f.RestartingMs)
+	g("allSubTasksRunningOrFinishedTime", f.AllRunningMs)
+	g("numRestarts", int64(restarts))
+	g("numRescales", f.Rescales)
+}
+
 // checkpoints adds what the coordinator knows. The counts need CheckpointCounts: the history alone is too short.
-func (e *exposition) checkpoints(j *JobReadings, scope string, l labels) {
-	s := j.Snapshot
+func (e *exposition) checkpoints(s *Snapshot, l string) {
+	g := func(metric string, value int64) { e.gauge(jobScope, metric, l, float64(value)) }
 	if c := s.CheckpointCounts; c != nil {
-		e.gauge(scope, "totalNumberOfCheckpoints", l, float64(c.Total))
-		e.gauge(scope, "numberOfInProgressCheckpoints", l, float64(c.InProgress))
-		e.gauge(scope, "numberOfCompletedCheckpoints", l, float64(c.Completed))
-		e.gauge(scope, "numberOfFailedCheckpoints", l, float64(c.Failed))
+		g("totalNumberOfCheckpoints", c.Total)
+		g("numberOfInProgressCheckpoints", c.InProgress)
+		g("numberOfCompletedCheckpoints", c.Completed)
+		g("numberOfFailedCheckpoints", c.Failed)
 	}
-	for i := range s.Checkpoints {
-		c := &s.Checkpoints[i]
-		if c.Status != "COMPLETED" {
-			continue
-		}
-		e.gauge(scope, "lastCompletedCheckpointId", l, float64(c.ID))
-		e.gauge(scope, "lastCheckpointDuration", l, float64(c.EndToEndDurationMs))
-		e.gauge(scope, "lastCheckpointSize", l, float64(c.CheckpointedBytes))
-		e.gauge(scope, "lastCheckpointFullSize", l, float64(c.StateBytes))
-		e.gauge(scope, "lastCheckpointProcessedData", l, float64(c.ProcessedBytes))
-		e.gauge(scope, "lastCheckpointPersistedData", l, float64(c.PersistedBytes))
-		if j.StartedAtMs > 0 {
-			e.gauge(scope, "lastCheckpointCompletedTimestamp", l, float64(j.StartedAtMs+c.TriggerMs+c.EndToEndDurationMs))
-		}
-		return
+	restored := s.Life.RestoredAtMs
+	if restored == 0 {
+		restored = -1
 	}
+	g("lastCheckpointRestoreTimestamp", restored)
+	c := s.Life.LastCompleted
+	if c == nil { // Flink writes -1 for each until there is one
+		c = &LastCheckpoint{CompletedAtMs: -1, MetadataBytes: -1,
+			Checkpoint: Checkpoint{ID: -1, EndToEndDurationMs: -1, CheckpointedBytes: -1, StateBytes: -1, ProcessedBytes: -1, PersistedBytes: -1}}
+	}
+	g("lastCompletedCheckpointId", c.ID)
+	g("lastCheckpointDuration", c.EndToEndDurationMs)
+	g("lastCheckpointSize", c.CheckpointedBytes)
+	g("lastCheckpointFullSize", c.StateBytes)
+	g("lastCheckpointMetadataSize", c.MetadataBytes)
+	g("lastCheckpointProcessedData", c.ProcessedBytes)
+	g("lastCheckpointPersistedData", c.PersistedBytes)
+	g("lastCheckpointCompletedTimestamp", c.CompletedAtMs)
+	g("lastCheckpointExternalPath", 0) // a text, for which Flink's reporter writes 0
 }
 
 const taskScope = "taskmanager_job_task"
 
 // task adds the times, records and rates of a task.
-func (e *exposition) task(t *Subtask, l labels) {
+func (e *exposition) task(t *Subtask, l string) {
 	g := func(metric string, value float64) { e.gauge(taskScope, metric, l, value) }
 	backPressured := 0.0
 	if t.IsBackPressured {
@@ -119,22 +133,18 @@ func (e *exposition) task(t *Subtask, l labels) {
 	if t.DebloatedBufferSize > 0 {
 		g("estimatedTimeToConsumeBuffersMs", float64(t.EstimatedTimeToConsumeBuffers))
 	}
-}
-
-// watermark adds what a task with an input knows of event time.
-func (e *exposition) watermark(t *Subtask, l labels) {
-	watermark := float64(t.CurrentInputWatermark)
-	if t.CurrentInputWatermark == 0 { // none yet
-		watermark = math.MinInt64
-	}
-	e.gauge(taskScope, "currentInputWatermark", l, watermark)
-	if t.EventTime != nil && t.EventTime.Windows != nil {
-		e.gauge(taskScope+"_operator", "numLateRecordsDropped", l, float64(t.EventTime.Windows.NumLateRecordsDropped))
+	if r := t.Reported; r != nil {
+		g("numBytesInPerSecond", r.NumBytesInLocal+r.NumBytesInRemote)
+		g("mailboxMailsPerSecond", r.NumMails)
+		g("numFiredTimers", float64(r.NumFiredTimers))
+		g("numFiredTimersPerSecond", r.NumFiredTimersPerSecond)
+		g("initializationTime", float64(r.InitializationMs))
+		e.summary(taskScope, "mailboxLatencyMs", l, &r.MailboxLatency)
 	}
 }
 
 // buffers adds the Shuffle_Netty families, and those of them that a task has under its own name as well.
-func (e *exposition) buffers(t *Subtask, l labels, q queue) {
+func (e *exposition) buffers(t *Subtask, l string, q queue) {
 	const (
 		in         = taskScope + "_Shuffle_Netty_Input"
 		inBuffers  = in + "_Buffers"
@@ -147,6 +157,10 @@ func (e *exposition) buffers(t *Subtask, l labels, q queue) {
 		e.gauge(scope, "numBuffersInRemotePerSecond", l, t.Rates.NumBuffersInRemote)
 		e.gauge(scope, "numBytesInLocal", l, float64(t.NumBytesInLocal))
 		e.gauge(scope, "numBytesInRemote", l, float64(t.NumBytesInRemote))
+		if r := t.Reported; r != nil {
+			e.gauge(scope, "numBytesInLocalPerSecond", l, r.NumBytesInLocal)
+			e.gauge(scope, "numBytesInRemotePerSecond", l, r.NumBytesInRemote)
+		}
 	}
 	e.gauge(inBuffers, "inPoolUsage", l, t.InPoolUsage)
 	e.gauge(inBuffers, "inputExclusiveBuffersUsage", l, t.InputExclusiveBuffersUsage)
@@ -160,25 +174,6 @@ func (e *exposition) buffers(t *Subtask, l labels, q queue) {
 		e.gauge(in+"_0", "debloatedBufferSize", l, float64(t.DebloatedBufferSize))
 		e.gauge(in+"_0", "estimatedTimeToConsumeBuffersMs", l, float64(t.EstimatedTimeToConsumeBuffers))
 	}
-}
-
-// latency adds the histogram of latency markers, whose labels stand in another order in Flink.
-func (e *exposition) latency(t *Subtask, jobID, jobName, sourceID, operatorID string, task labels) {
-	get := func(name string) label {
-		for _, x := range task {
-			if x.name == name {
-				return x
-			}
-		}
-		return label{name, ""}
-	}
-	l := labels{
-		{"job_id", jobID}, {"source_id", sourceID}, {"operator_subtask_index", strconv.Itoa(t.Index)},
-		get("task_id"), get("task_attempt_id"), get("host"), {"operator_id", operatorID}, get("task_name"),
-		get("task_attempt_num"), {"job_name", jobName}, get("tm_id"), get("subtask_index"),
-	}
-	e.summary(taskScope+"_latency_source_id_operator_id_operator_subtask_index", "latency", l, t.LatencyMs.Count,
-		quantile{"0.5", t.LatencyMs.P50}, quantile{"0.95", t.LatencyMs.P95}, quantile{"0.99", t.LatencyMs.P99})
 }
 
 // queue is what waits at a task's gates and in its partitions.

@@ -20,6 +20,8 @@ type Snapshot struct {
 	DeletedFiles         []DeletedFile     `json:"deletedFiles,omitempty"` // newest first, the last 200
 	Diagnosis            *Diagnosis        `json:"diagnosis,omitempty"`
 	Totals               Totals            `json:"totals"`
+	Life                 Life              `json:"-"`
+	TaskManagers         []TaskManager     `json:"-"`
 }
 
 // Vertex is one task of the job graph with its subtasks.
@@ -31,6 +33,7 @@ type Vertex struct {
 	BackpressureLevel string    `json:"backpressureLevel"` // ok low high
 	Role              string    `json:"role,omitempty"`    // cause victim
 	Subtasks          []Subtask `json:"subtasks"`
+	Operators         []string  `json:"-"` // of its chain; the source is the first
 }
 
 // Times are Flink's five time gauges in ms per second.
@@ -92,6 +95,7 @@ type Subtask struct {
 	// IsBackPressured says whether the task has no output buffer ready at this moment.
 	IsBackPressured bool         `json:"isBackPressured,omitempty"`
 	Accumulated     *Accumulated `json:"accumulated,omitempty"`
+	Reported        *Reported    `json:"-"`
 }
 
 // Accumulated are times since the start of a subtask, and its longest single waits of the last 5 s, all in ms.
@@ -111,6 +115,8 @@ type Latency struct {
 	Max float64 `json:"max"`
 	// Count is how many latencies were recorded since the start; 0 if that is not known.
 	Count int64 `json:"count,omitempty"`
+	// Quantiles are those of Flink's summaries.
+	Quantiles [len(summaryQuantiles)]float64 `json:"-"`
 }
 
 // State tells about the keyed state of a subtask.

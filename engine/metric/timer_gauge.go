@@ -131,6 +131,16 @@ func (g *TimerGauge) Measuring() bool {
 	return g.measurementStart != 0
 }
 
+// Current is how long the measurement under way has lasted at now, in ns; 0 without one.
+func (g *TimerGauge) Current(now int64) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.measurementStart == 0 {
+		return 0
+	}
+	return max(0, now-g.measurementStart)
+}
+
 // Total is the time of all measurements in ns, the one under way counted up to now. It never falls while now does not.
 func (g *TimerGauge) Total(now int64) int64 {
 	g.mu.Lock()

@@ -19,6 +19,7 @@ type KeyContext struct {
 	group  int32
 	turn   uint64
 	active bool
+	fired  int64 // timers
 	owner  owner
 
 	keyType        serde.KeyType
@@ -86,6 +87,9 @@ func (c *KeyContext) Check() error {
 
 // Key is the current key; a string may be a view.
 func (c *KeyContext) Key() serde.Key { return c.key }
+
+// Fired is how many timers have fired, of all that the context is for.
+func (c *KeyContext) Fired() int64 { return c.fired }
 
 // Num is the Num of the current key.
 func (c *KeyContext) Num() int64 { return c.key.Num }

@@ -106,6 +106,7 @@ func (t *Timers) Fire(upTo int64, f func(Timer) error) error {
 		group := int(t.order[0])
 		q := t.groups[group].queue[0]
 		t.remove(group, q)
+		t.ctx.fired++
 		if err := t.ctx.Set(q.Key, q.hash); err != nil {
 			return t.fail(err)
 		}

@@ -12,7 +12,10 @@ type Counters struct {
 	BuffersInLocal, BuffersInRemote               atomic.Int64
 	DebloatedSize, EstimatedTimeToConsume         atomic.Int64
 	CheckpointStartDelayNs, CheckpointAlignmentNs atomic.Int64
-	_                                             [128]byte
+	FiredTimers                                   atomic.Int64
+	// Begun is when the task began to restore and open its operators, Ready when it could take its first record; ns.
+	Begun, Ready atomic.Int64
+	_            [128]byte
 }
 
 // plainCounters are the task's own.
@@ -39,6 +42,9 @@ func (t *Task) Publish() {
 	c.BytesInRemote.Store(t.plain.bytesInRemote)
 	c.BuffersInLocal.Store(t.plain.buffersInLocal)
 	c.BuffersInRemote.Store(t.plain.buffersInRemote)
+	for i := range t.inner {
+		t.passed[i].Store(t.inner[i].records)
+	}
 	if t.Writer != nil {
 		w := t.Writer.Counters()
 		c.RecordsOut.Store(w.Records)

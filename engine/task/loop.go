@@ -1,6 +1,7 @@
 package task
 
 import (
+	"sync/atomic"
 	"time"
 
 	"weir/engine/metric"
@@ -218,6 +219,20 @@ func (t *Task) finish() error {
 type chained struct{ op Operator }
 
 func (c chained) Collect(r *serde.Record) error { return c.op.Process(r) }
+
+// inChain does so too, and counts them. What reaches the first operator the task has counted already.
+type inChain struct {
+	op      Operator
+	records int64
+}
+
+func (c *inChain) Collect(r *serde.Record) error {
+	c.records++
+	return c.op.Process(r)
+}
+
+// Passed is how many records each operator behind the first had taken when the task last published, without a first entry.
+func (t *Task) Passed() []atomic.Int64 { return t.passed }
 
 // discard is the output of a chain that ends in a sink.
 type discard struct{}

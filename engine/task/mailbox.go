@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weir/engine/metric"
 )
 
 // Mailbox brings everything to a task's goroutine that does not come as a record: checkpoint triggers, timers, knob
@@ -16,6 +18,7 @@ type Mailbox struct {
 	queued atomic.Int32
 	// waited is the time that the last mail spent in the box, in ns.
 	waited atomic.Int64
+	waits  metric.Waits
 
 	_ [128]byte
 	// pending tells the task, for one load a record, that there is something to look at.
@@ -93,7 +96,9 @@ func (m *Mailbox) take() []mail {
 func (m *Mailbox) Run() {
 	mails := m.take()
 	for i := range mails {
-		m.waited.Store(int64(time.Since(mails[i].posted)))
+		wait := int64(time.Since(mails[i].posted))
+		m.waited.Store(wait)
+		m.waits.Record(wait)
 		mails[i].run()
 		mails[i] = mail{}
 	}
@@ -115,6 +120,9 @@ func (m *Mailbox) Len() int { return int(m.queued.Load()) }
 
 // LastWait is how long the last mail that ran had waited.
 func (m *Mailbox) LastWait() time.Duration { return time.Duration(m.waited.Load()) }
+
+// Waits are how long the mails that ran had waited.
+func (m *Mailbox) Waits() *metric.Waits { return &m.waits }
 
 // Wake ends a Park, or the next one if the task is awake. It signals only a task that sleeps.
 func (m *Mailbox) Wake() {

@@ -177,6 +177,7 @@ func (t *Task) endRecovery() error {
 		}
 	}
 	t.recovery = nil
+	t.Counters.Ready.Store(nowNs())
 	for i := range t.Gate.Channels() {
 		if err := t.Gate.Channel(i).Resume(); err != nil {
 			return err

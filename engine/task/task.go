@@ -81,6 +81,8 @@ type Task struct {
 	source    Source
 	operators []Operator
 	head      Output
+	inner     []inChain      // the operators behind the first
+	passed    []atomic.Int64 // what they have counted
 
 	record  serde.Record
 	decoder []serde.Deserializer // one per channel, since a record may span buffers
@@ -132,6 +134,8 @@ func New(c Config) *Task {
 		}
 	}
 	t.watermarks.init(n)
+	behind := max(0, len(t.Operators)-1)
+	t.inner, t.passed = make([]inChain, behind), make([]atomic.Int64, behind)
 	return t
 }
 
@@ -155,8 +159,12 @@ func (t *Task) Run() (err error) {
 		}
 	}()
 	defer t.close()
+	t.Counters.Begun.Store(nowNs())
 	if err := t.open(); err != nil {
 		return fmt.Errorf("task %s: %w", t.name, err)
+	}
+	if t.recovery == nil {
+		t.Counters.Ready.Store(nowNs())
 	}
 	t.report()
 	t.startShells()
@@ -221,7 +229,12 @@ func (t *Task) open() error {
 			t.keyed.Store(true)
 			t.firstKeyed.Store(k.Keyed())
 		}
-		out = chained{op}
+		if i > 0 {
+			t.inner[i-1].op = op
+			out = &t.inner[i-1]
+		} else {
+			out = chained{op}
+		}
 	}
 	t.head = out
 	if t.Config.Source != nil {

@@ -189,6 +189,7 @@ func (t *Task) publishWatermarks() {
 		return
 	}
 	w.changed = false
+	t.publishTimers()
 	r := &WatermarkReadings{Watermark: w.last, Status: w.status}
 	if w.valve != nil {
 		r.Channels = make([]ChannelReading, w.valve.Channels())
@@ -198,6 +199,17 @@ func (t *Task) publishWatermarks() {
 		}
 	}
 	w.readings.Store(r)
+}
+
+// publishTimers stores how many timers have fired: only a watermark fires them.
+func (t *Task) publishTimers() {
+	fired := int64(0)
+	for _, op := range t.operators {
+		if k, ok := op.(KeyedOperator); ok && k.Keyed() != nil {
+			fired += k.Keyed().Context().Fired()
+		}
+	}
+	t.Counters.FiredTimers.Store(fired)
 }
 
 // reportWindows stores what the operators tell of their windows: with each watermark that may have fired some, and when the

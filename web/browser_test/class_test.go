@@ -31,11 +31,16 @@ func serveClass(t *testing.T) *classroom {
 // serveClassOn serves with a database of its own; an empty one is a file.
 func serveClassOn(t *testing.T, db string) *classroom {
 	t.Helper()
+	return serveClassWith(t, web.ClassOptions{DB: db})
+}
+
+func serveClassWith(t *testing.T, o web.ClassOptions) *classroom {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", DataDir: t.TempDir(), Out: w, Class: &web.ClassOptions{DB: db}})
+		done <- web.Serve(ctx, web.Options{Addr: "127.0.0.1:0", DataDir: t.TempDir(), Out: w, Class: &o})
 		_ = w.Close()
 	}()
 	c := &classroom{server: &server{}}

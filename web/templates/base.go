@@ -21,6 +21,8 @@ type Base struct {
 	// Path and Query are the page's own address, for the links of the language switch.
 	Path  string
 	Query url.Values
+	// Nowhere tells that nothing is at the address that was asked for: no entry of the header is the page.
+	Nowhere bool
 	// Hosting tells that this server has classes; Member is who looks, if they are in one.
 	Hosting bool
 	Member  *Member

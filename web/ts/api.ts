@@ -8,6 +8,8 @@ export class Problem extends Error {
     readonly field: string,
     readonly reason: string,
     detail: string,
+    /** In the line before a full server, from 1. */
+    readonly place = 0,
   ) {
     super(detail);
   }
@@ -29,13 +31,14 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   });
   const text = await r.text();
   if (!r.ok) {
-    let p: { field?: string; reason?: string; detail?: string } = {};
+    let p: { field?: string; reason?: string; detail?: string; place?: number } = {};
     try {
       p = JSON.parse(text) as typeof p;
     } catch {
       // not a problem document: the status has to do
     }
-    throw new Problem(r.status, p.field ?? "", p.reason ?? "", p.detail ?? `${r.status} ${r.statusText}`);
+    const detail = r.status === 423 ? t("problem.frozen") : (p.detail ?? `${r.status} ${r.statusText}`);
+    throw new Problem(r.status, p.field ?? "", p.reason ?? "", detail, p.place);
   }
   return (text ? JSON.parse(text) : undefined) as T;
 }

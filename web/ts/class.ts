@@ -64,7 +64,8 @@ class Strip {
       if (me.name) say($("#c-who"), me.name);
       document.dispatchEvent(new CustomEvent("weir-me", { detail: me }));
       if (!this.live) this.take(me.live);
-      void this.showDue(me.class.zone);
+      // A class that is away says so in the strip; its deadline is missing until then.
+      this.showDue(me.class.zone).catch(() => undefined);
     } catch {
       // the socket tells of a server that is away
     }

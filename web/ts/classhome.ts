@@ -25,11 +25,14 @@ function showMe(me: Me): void {
   say($("#h-name"), t("mine.hello", { name: me.name ?? "" }));
   link.value = me.link ?? "";
   $("#h-link-h").parentElement?.toggleAttribute("hidden", !me.link);
-  say($("#h-submit"), `labserver check all --dir work --submit ${location.origin} --token ${me.token ?? "T"}`);
+  // On an own machine the class is elsewhere: its address is that of the link.
+  const at = me.link ? new URL(me.link, location.href).origin : location.origin;
+  say($("#h-submit"), `labserver check all --dir work --submit ${at} --token ${me.token ?? "T"}`);
   $<HTMLInputElement>("#h-alias-in").value = me.alias ?? "";
   $("#h-score").hidden = !me.class.scoreboard;
-  if (me.class.scoreboard) void showScore();
-  void showDeadlines(me.class.zone);
+  // What cannot be had now stays empty; the strip says that the class is away.
+  if (me.class.scoreboard) showScore().catch(refuse);
+  showDeadlines(me.class.zone).catch(refuse);
 }
 
 async function showDeadlines(zone: string): Promise<void> {
@@ -72,7 +75,7 @@ function showWaiting(all: Waiting[]): void {
 }
 
 document.addEventListener("weir-waiting", (e) => showWaiting((e as CustomEvent<Waiting[]>).detail));
-document.addEventListener("weir-kept", () => void showResults());
+document.addEventListener("weir-kept", () => void showResults().catch(refuse));
 
 $("#h-copy").addEventListener("click", () => {
   void copy(link).then((ok) => say($("#h-copy"), t(ok ? "mine.copied" : "mine.copy")));
@@ -83,7 +86,7 @@ $("#h-alias").addEventListener("submit", (e) => {
   ask<Me>("PATCH", "class/me", { alias: $<HTMLInputElement>("#h-alias-in").value.trim() }).then(
     () => {
       say(said, t("mine.alias.kept"));
-      void showScore();
+      showScore().catch(refuse);
     },
     (err: unknown) => say(said, reason(err)),
   );

@@ -34,6 +34,14 @@ export class History {
     this.changes = p.changes ?? [];
   }
 
+  /** Takes readings from before the page was opened. */
+  recall(earlier: Sample[]): void {
+    const first = this.samples[0]?.t ?? Infinity;
+    const from = (this.samples.at(-1)?.t ?? earlier.at(-1)?.t ?? 0) - keepSeconds - 1;
+    this.samples.unshift(...earlier.filter((s) => s.t >= from && s.t < first - 0.5));
+    this.beforeAt = -1;
+  }
+
   /** The mean of the second before debloating was last switched on, while it is on. */
   before(p: Picture): Sample | undefined {
     if (p.knobs["debloat"] !== true) return undefined;

@@ -8,17 +8,22 @@ import { Header } from "./header";
 import { History } from "./history";
 import { Knobs } from "./knobs";
 import { Lesson } from "./lesson";
+import { Line } from "./line";
 import { Panels } from "./panels";
 import { Pipeline } from "./pipeline";
 import { inView, seenPointers, showPointers } from "./pointers";
 import { preferences } from "./preferences";
 import { Present } from "./present";
+import { recorded } from "./record";
 import { Ruler } from "./ruler";
 import { Stream, type Link } from "./stream";
 import { t } from "./text";
 import { Trace } from "./trace";
 import { holdWires } from "./wire";
 import type { PageData, Picture } from "./types";
+
+/** A phone has no room for a remark that comes and goes. */
+const narrow = matchMedia("(max-width: 760px)");
 
 const page = handed<PageData>("page");
 
@@ -37,6 +42,7 @@ class LabPage {
   private readonly trace = new Trace(page.points, (stopped) => this.onStopped(stopped));
   private readonly ruler = maybe("#ruler") ? new Ruler(page.flights ?? { columns: [], rows: 0 }, (input, key) => void this.start(input, key), (n) => void this.rescale(n)) : undefined;
   private readonly startButton = $<HTMLButtonElement>("#start-run");
+  private readonly line = new Line(() => this.header.run("none", t("run.none")));
   private readonly checkpointNow = maybe<HTMLButtonElement>("#ck-now");
   private session = "";
   private stream: Stream | undefined;
@@ -54,6 +60,7 @@ class LabPage {
   private lastCharts = -Infinity;
   private skippedUntil = 0;
   private skipped = 0;
+  private silenced = false;
 
   constructor() {
     preferences(() => this.charts?.recolour());
@@ -71,8 +78,10 @@ class LabPage {
       if (e.persisted) location.reload();
     });
     if (api.watching) this.root.classList.add("watching");
-    if (page.session) this.follow(page.session);
-    else if (new URL(location.href).searchParams.has("session")) {
+    if (page.session) {
+      this.follow(page.session);
+      if (!api.watching && this.history?.samples.length === 0) void this.recall(this.history, page.session);
+    } else if (new URL(location.href).searchParams.has("session")) {
       address.set({ session: null });
       say($("#start-why"), t("run.gone"));
     }
@@ -82,19 +91,28 @@ class LabPage {
 
   private async start(input?: string, key?: string): Promise<void> {
     this.startButton.disabled = true;
-    this.header.run("CREATED", t("run.starting"));
+    this.silent(false, false);
+    const waited = this.line.waits;
+    if (!waited) this.header.run("CREATED", t("run.starting"));
+    const left = (): boolean => waited && !this.line.waits;
     try {
       const old = this.session;
       this.leave();
       if (old) await api.end(old).catch(() => undefined);
       const { id } = await api.start(page.lab, this.knobs.differing(), input, key);
+      if (left()) return void (await api.end(id).catch(() => undefined));
+      this.line.end();
       this.follow(id);
     } catch (e) {
-      this.header.run("none", t("run.none"));
+      if (left()) return;
       address.set({ session: null });
-      this.refuse(e);
+      const waits = this.line.takes(e, () => void this.start(input, key));
+      this.header.run("none", t(waits ? "run.waits" : "run.none"));
+      if (waits) $("#start").hidden = false;
+      else this.refuse(e);
+    } finally {
+      this.startButton.disabled = false;
     }
-    this.startButton.disabled = false;
   }
 
   private refuse(e: unknown): void {
@@ -121,6 +139,11 @@ class LabPage {
     this.present?.began();
     this.stream = new Stream(session, (p) => this.onPicture(p), (l) => this.onLink(l));
     if (this.checkpointNow) this.checkpointNow.disabled = false;
+  }
+
+  /** A page that was opened anew has the readings of before from the server. Those who watch are many: theirs begin now. */
+  private async recall(history: History, session: string): Promise<void> {
+    history.recall(await recorded(session));
   }
 
   private leave(): void {
@@ -174,6 +197,8 @@ class LabPage {
   private onLink(l: Link): void {
     this.link = l;
     clearInterval(this.linkTimer);
+    // A page that has shown nothing yet says more than its header has room for.
+    this.silent(l.is === "lost" && this.root.classList.contains("unseen"), l.is === "lost" && l.elsewhere);
     if (l.is === "over") {
       this.session = "";
       address.set({ session: null });
@@ -199,6 +224,15 @@ class LabPage {
     };
     tell();
     this.linkTimer = window.setInterval(tell, 1000);
+  }
+
+  private silent(on: boolean, elsewhere: boolean): void {
+    if (!on && !this.silenced) return;
+    this.silenced = on;
+    $("#start").hidden = !on;
+    this.startButton.hidden = on;
+    say($("#start-h"), t(!on ? "start.title" : elsewhere ? "silent.elsewhere" : "silent.title"));
+    say($("#start-why"), t(on ? "silent.text" : "start.text"));
   }
 
   private onStopped(stopped: boolean): void {
@@ -272,7 +306,7 @@ class LabPage {
     if (p.state === "FAILED" && p.failure) this.header.run("FAILED", `${t("state.FAILED")}: ${p.failure}`);
     else if (running && this.frozen) this.header.run("frozen", t("run.frozen"));
     else if (running && this.stopped) this.header.run("stopped", t("run.stopped"));
-    else if (running && Date.now() < this.skippedUntil) this.header.run("RUNNING", `${t("state.RUNNING")}, ${t("run.skipped", { n: this.skipped })}`);
+    else if (running && Date.now() < this.skippedUntil && !narrow.matches) this.header.run("RUNNING", t("run.skipped", { n: this.skipped }));
     else this.header.run(p.state);
   }
 

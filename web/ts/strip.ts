@@ -70,7 +70,7 @@ export class ChannelStrip {
     const to = subtaskOf(p, c.to.vertex, c.to.subtask)?.taskManager ?? 0;
     say(this.where, c.kind === "local" ? `${t("channel.local")}, ${t("channel.inside", { n: from + 1 })}` : `${t("channel.remote")}, ${t("channel.between", { from: from + 1, to: to + 1 })}`);
     say(this.top, `${Math.round(s.segment / 1024)}K`);
-    say(this.cutText, `${(s.size / 1024).toFixed(1)}K`);
+    say(this.cutText, `${num(s.size / 1024, 1)}K`);
     this.follow(c);
     this.drawQueue(p, c, s);
     if (c.kind === "local") this.drawInPlace(c, s);

@@ -31,7 +31,11 @@ function showMe(me: Me): void {
   $<HTMLInputElement>("#h-alias-in").value = me.alias ?? "";
   $("#h-score").hidden = !me.class.scoreboard;
   // What cannot be had now stays empty; the strip says that the class is away.
-  if (me.class.scoreboard) showScore().catch(refuse);
+  if (me.class.scoreboard) {
+    showScore().catch(refuse);
+    // What others hand in shows too; the server itself counts every 2 s.
+    setInterval(() => { if (!document.hidden) showScore().catch(refuse); }, 5000);
+  }
   showDeadlines(me.class.zone).catch(refuse);
 }
 

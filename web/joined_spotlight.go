@@ -33,11 +33,13 @@ func (s *Server) spotlit(next http.Handler) http.Handler {
 		}
 		id, what, _ := strings.Cut(rest, "/")
 		m, live, how, _ := s.joined.state()
-		if m == nil || how != linkUp || id == "" || live.Spotlight != id {
+		if m == nil || how == linkRevoked || id == "" || live.Spotlight != id {
 			next.ServeHTTP(w, r)
 			return
 		}
 		switch {
+		case how == linkAway: // it is not gone: it may be had again
+			outOfReach(errors.New("the class's server does not answer now: what it has in the spotlight shows again when it does")).write(w)
 		case what == "stream":
 			s.joined.streamSpotlight(s, w, r, m, id)
 		case slices.Contains(spotlightReads, what):

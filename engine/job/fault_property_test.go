@@ -22,7 +22,8 @@ var (
 
 // TestRandomFaults puts random faults on a random job at random times, the first of them behind a completed checkpoint:
 // whatever the checkpoint mode, the transport, the parallelism, the number of task managers, the flow control, the wire's
-// rate and the exchange, it is restored from a checkpoint and ends with every record counted once.
+// rate and the exchange, it is restored from a checkpoint and ends with every record counted once. No more is replayed than
+// was emitted since the checkpoint was triggered that the job went on from.
 //
 //	go test ./engine/job -run TestRandomFaults -faultseed N
 func TestRandomFaults(t *testing.T) {
@@ -63,6 +64,7 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 	describe := fmt.Sprintf("seed %d: %s, %s %d ms, parallelism %d, %d task managers, %s, segments %d, interval %d ms, wire %d, %d vertices",
 		seed, transport, s.CheckpointMode, s.AlignedTimeoutMs, s.Parallelism, s.TaskManagers, s.FlowControl, s.SegmentBytes, s.CheckpointIntervalMs, s.WireBytesPerSecond, len(g.Vertices))
 	j := start(t, g, s, job.Options{})
+	log := keepLog(j)
 	until(t, j, "behind a checkpoint, or at its end", func(s *metric.Snapshot) bool {
 		return s.State == "FINISHED" || s.CheckpointCounts != nil && s.CheckpointCounts.Completed > 0
 	})
@@ -83,9 +85,12 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 			from = (from + 1) % s.TaskManagers
 		}
 	}
-	<-j.Done()
+	<-log.ended
 	snap := j.Snapshot()
 	equalCounts(t, describe, j, countsOf(n, s.Keys))
+	if begun, least := n-snap.Totals.RecordsEmitted, log.begins[int64(snap.Restarts)]; begun < least {
+		t.Errorf("%s: the last attempt began at record %d, but its checkpoint was triggered behind record %d", describe, begun, least)
+	}
 	if snap.Restarts > hit {
 		t.Errorf("%s: %d restarts after %d faults", describe, snap.Restarts, hit)
 	}
@@ -95,5 +100,44 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 	if snap.Restarts > 0 && !strings.Contains(snap.Failure, "the connection from tm ") {
 		t.Errorf("%s: the failure does not name a connection: %s", describe, snap.Failure)
 	}
-	t.Logf("%s: %d restarts, restored %d, failure %q", describe, snap.Restarts, snap.RestoredCheckpointID, snap.Failure)
+	t.Logf("%s: %d restarts, restored %d, the last attempt began at record %d (behind %d by the log), failure %q", describe, snap.Restarts, snap.RestoredCheckpointID,
+		n-snap.Totals.RecordsEmitted, log.begins[int64(snap.Restarts)], snap.Failure)
+}
+
+// emissionLog is what the sources of a job had emitted, attempt by attempt. Counters may lag, so each figure is a least one.
+type emissionLog struct {
+	begins map[int64]int64 // by the number of restarts before it: the record at which an attempt began
+	ended  chan struct{}   // closed when the job has ended
+}
+
+// keepLog reads a job each 5 ms until it ends.
+func keepLog(j *job.Job) *emissionLog {
+	l := &emissionLog{begins: map[int64]int64{0: 0}, ended: make(chan struct{})}
+	go func() {
+		defer close(l.ended)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		behind := map[int64]int64{} // by checkpoint: the record behind which it was triggered
+		last := int64(0)            // the record that the job is at
+		for {
+			s := j.Snapshot()
+			restarts := int64(s.Restarts)
+			if _, known := l.begins[restarts]; !known {
+				l.begins[restarts] = behind[s.RestoredCheckpointID]
+				last = l.begins[restarts]
+			}
+			for _, c := range s.Checkpoints {
+				if _, known := behind[c.ID]; !known {
+					behind[c.ID] = last // of the reading before: the trigger came since
+				}
+			}
+			last = max(last, l.begins[restarts]+s.Totals.RecordsEmitted)
+			select {
+			case <-j.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return l
 }

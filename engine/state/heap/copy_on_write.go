@@ -25,11 +25,11 @@ type retirement struct {
 // (ownValue), not when it is replaced.
 func (m *CopyOnWriteMap[K, V]) own(hash int32, key K) *entry[K, V] {
 	at := m.position(hash, key)
-	was := uint32(m.words[at]) - 1
+	was := m.words.slots[at]
 	slot, e := m.take()
 	*e = *m.slot(was)
 	e.entryVersion = m.version
-	m.words[at] = m.words[at]&^(1<<32-1) | uint64(slot+1)
+	m.words.slots[at] = slot
 	m.retire(was)
 	m.entryCopies++
 	return e
@@ -77,21 +77,21 @@ func (m *CopyOnWriteMap[K, V]) snapshotTo(s *MapSnapshot[K, V], slots []uint32) 
 	*s = MapSnapshot[K, V]{version: m.version, slots: slots}
 	if len(slots) > 0 {
 		s.first, s.chunks = m.first, slices.Clone(m.chunks)
-		n := gather(slots, 0, m.words)
-		gather(slots, n, m.old[m.moved:])
+		n := gather(slots, 0, m.words, 0)
+		gather(slots, n, m.old, m.moved)
 	}
 }
 
-// gather writes the slots of words behind the first n, and returns how many there are then. It does not branch on a
-// word: whether one is empty cannot be foretold.
-func gather(slots []uint32, n int, words []uint64) int {
-	for _, w := range words {
+// gather writes the slots of words, from the given one on, behind the first n, and returns how many there are then. It
+// does not branch on a word: whether one is free cannot be foretold.
+func gather(slots []uint32, n int, w words, from int) int {
+	tags := w.tags[from:]
+	for i, slot := range w.slots[from:] {
 		if n == len(slots) {
 			break
 		}
-		slot := uint32(w)
-		slots[n] = slot - 1
-		n += int((uint64(slot) + 1<<32 - 1) >> 32) // 1, or 0 for a word without entry
+		slots[n] = slot
+		n += int(tags[i] / inUse) // 1, or 0 for a word without entry
 	}
 	return n
 }
@@ -160,7 +160,7 @@ type MapReadings struct {
 // Readings are the map's figures now.
 func (m *CopyOnWriteMap[K, V]) Readings() MapReadings {
 	r := MapReadings{
-		Entries: m.size, Words: len(m.words) + len(m.old), Rehashing: m.growing, Version: m.version, Required: m.required,
+		Entries: m.size, Words: m.places(), Rehashing: m.growing, Version: m.version, Required: m.required,
 		Open: slices.Clone(m.open), EntryCopies: m.entryCopies, ValueCopies: m.valueCopies, Slots: int(m.next),
 	}
 	for _, l := range m.retired {

@@ -5,26 +5,41 @@ import "math/bits"
 // CopyOnWriteMap is a map that can be snapshotted in the time of copying its slots, and written to while the
 // snapshot is read (Flink's CopyOnWriteStateMap; the layout is open addressing instead of chains).
 //
-// The entries lie in a slab. An array of words leads to them: the hash in the upper half, the entry's slot plus one in
-// the lower. A search reads an entry only when the whole hash agrees, and the array grows without moving entries:
-// incrementally, a few words with each access, while both arrays are in use.
+// The entries lie in a slab. Words of a tag, a slot and a hash lead to them, each part in an array of its own, so that a
+// search goes through bytes that the processor's cache can keep; it reads a slot and an entry only where the tag agrees. The
+// arrays grow without moving entries: incrementally, a few words with each access, while old and new ones are in use.
 //
 // The map belongs to one goroutine. A snapshot is read by another; see copy_on_write.go for what keeps them apart.
 type CopyOnWriteMap[K comparable, V any] struct {
-	// What a search reads lies in one cache line: the words, the first part of the slab, the versions.
-	words []uint64
+	words words
 	slab[K, V]
 
-	// old is the array before it doubled, while its words are moved; those below moved have been.
-	old      []uint64
-	oldShift uint8
-	moved    int
-	size     int
+	// old are the words before their number doubled, while they are moved; those below moved have been.
+	old   words
+	moved int
+	size  int
 
 	history
 	// clone makes a deep copy of a value. Nil says that values never change in place.
 	clone func(V) V
 }
+
+// words lead from hashes to slots: open addressing, and a power of two of them.
+type words struct {
+	tags   []uint8 // free, gone, or inUse with seven bits of the hash
+	slots  []uint32
+	hashes []int32 // read only where words are moved
+}
+
+func newWords(n int) words {
+	return words{make([]uint8, n), make([]uint32, n), make([]int32, n)}
+}
+
+const (
+	free  = 0
+	gone  = 1 // a word of the old arrays that was moved ahead of its turn: not free, but no entry's
+	inUse = 0x80
+)
 
 type entry[K comparable, V any] struct {
 	key   K
@@ -35,12 +50,10 @@ type entry[K comparable, V any] struct {
 
 const (
 	firstWords = 8
-	// fullOf16 is how many of 16 words may be taken before the array doubles.
+	// fullOf16 is how many of 16 words may be taken before their number doubles.
 	fullOf16 = 11
-	// step is how many words each access moves while the array grows. It ends long before the array must grow anew.
+	// step is how many words each access moves while they grow. It ends long before they must grow anew.
 	step = 8
-	// gone is a word of the old array that was moved ahead of its turn: not empty, but no entry's.
-	gone = 1 << 32
 )
 
 // NewCopyOnWriteMap makes an empty map. clone makes a deep copy of a value; nil says that values never change in place.
@@ -103,45 +116,73 @@ func (m *CopyOnWriteMap[K, V]) Transform(hash int32, key K, f func(v V, had bool
 
 // Each calls f with each entry until f returns false. f must change neither map nor values.
 func (m *CopyOnWriteMap[K, V]) Each(f func(key K, value V) bool) {
-	for _, words := range [2][]uint64{m.words, m.old[m.moved:]} {
-		for _, w := range words {
-			if uint32(w) != 0 {
-				if e := m.slot(uint32(w) - 1); !f(e.key, e.value) {
-					return
-				}
+	for i := range m.places() {
+		if slot, _, ok := m.word(i); ok {
+			if e := m.slot(slot); !f(e.key, e.value) {
+				return
 			}
 		}
 	}
 }
 
+// places is the number of words, old ones included.
+func (m *CopyOnWriteMap[K, V]) places() int { return len(m.words.tags) + len(m.old.tags) }
+
+// word is the slot and hash of the entry that the word at a place leads to, if it does. The old words stand behind the new ones.
+func (m *CopyOnWriteMap[K, V]) word(at int) (slot uint32, hash int32, ok bool) {
+	w := &m.words
+	if at >= len(w.tags) {
+		at -= len(w.tags)
+		if w = &m.old; at < m.moved {
+			return 0, 0, false
+		}
+	}
+	return w.slots[at], w.hashes[at], w.tags[at] >= inUse
+}
+
 // find is the entry of the key, nil if there is none.
 func (m *CopyOnWriteMap[K, V]) find(hash int32, key K) *entry[K, V] {
-	if len(m.words) == 0 {
+	if len(m.words.tags) == 0 {
 		return nil
 	}
 	if m.growing {
 		m.rehash(hash, key)
 	}
-	words := m.words
-	mask := uint32(len(words) - 1)
-	for i := spread(hash) >> m.shift; ; i++ {
-		w := words[i&mask]
-		if w == 0 {
-			return nil
-		}
-		if int32(w>>32) == hash {
-			if e := m.slot(uint32(w) - 1); e.key == key {
+	tags, slots := m.words.tags, m.words.slots
+	mask := uint32(len(tags) - 1)
+	tag := m.tag(hash)
+	for i := m.home(hash); ; i++ {
+		switch tags[i&mask] {
+		case tag:
+			if e := m.slot(slots[i&mask]); e.key == key {
 				return e
 			}
+		case free:
+			return nil
 		}
 	}
 }
 
+// golden spreads a Java hash code over 64 bits: the upper half depends on all bits of it, which for small numbers are
+// mostly zero.
+const golden = 0x9E3779B97F4A7C15
+
+// home is where the search for a hash begins.
+func (m *CopyOnWriteMap[K, V]) home(hash int32) uint32 {
+	return uint32(golden * uint64(uint32(hash)) >> (m.shift & 63))
+}
+
+// tag is that of a word with the hash. Its bits have no part in where the word stands, up to 1<<25 words.
+func (m *CopyOnWriteMap[K, V]) tag(hash int32) uint8 {
+	return uint8(golden*uint64(uint32(hash))>>32) | inUse
+}
+
 // position is where the word of a key that is there stands.
 func (m *CopyOnWriteMap[K, V]) position(hash int32, key K) uint32 {
-	mask := uint32(len(m.words) - 1)
-	for i := spread(hash) >> m.shift; ; i++ {
-		if w := m.words[i&mask]; int32(w>>32) == hash && w != 0 && m.slot(uint32(w)-1).key == key {
+	mask := uint32(len(m.words.tags) - 1)
+	tag := m.tag(hash)
+	for i := m.home(hash); ; i++ {
+		if m.words.tags[i&mask] == tag && m.slot(m.words.slots[i&mask]).key == key {
 			return i & mask
 		}
 	}
@@ -149,12 +190,12 @@ func (m *CopyOnWriteMap[K, V]) position(hash int32, key K) uint32 {
 
 // insert adds a key that is not there.
 func (m *CopyOnWriteMap[K, V]) insert(hash int32, key K, value V) *entry[K, V] {
-	if (m.size+1)*16 > len(m.words)*fullOf16 {
+	if (m.size+1)*16 > len(m.words.tags)*fullOf16 {
 		m.grow()
 	}
 	slot, e := m.take()
 	*e = entry[K, V]{key, value, m.version, m.version}
-	m.place(uint64(uint32(hash))<<32 | uint64(slot+1))
+	m.place(slot, hash)
 	m.size++
 	return e
 }
@@ -170,21 +211,18 @@ func (m *CopyOnWriteMap[K, V]) replace(e *entry[K, V], hash int32, key K, value 
 
 // remove takes out the entry of a key that is there. The words behind it move up, so that no gap ends a search early.
 func (m *CopyOnWriteMap[K, V]) remove(hash int32, key K) {
-	mask := uint32(len(m.words) - 1)
+	w := &m.words
+	mask := uint32(len(w.tags) - 1)
 	gap := m.position(hash, key)
-	slot := uint32(m.words[gap]) - 1
-	for i := gap; ; {
-		i = (i + 1) & mask
-		w := m.words[i]
-		if w == 0 {
-			break
-		}
+	slot := w.slots[gap]
+	for i := (gap + 1) & mask; w.tags[i] != free; i = (i + 1) & mask {
 		// A word may fill the gap unless its search begins behind the gap.
-		if home := spread(int32(w>>32)) >> m.shift & mask; (i-home)&mask >= (i-gap)&mask {
-			m.words[gap], gap = w, i
+		if home := m.home(w.hashes[i]); (i-home)&mask >= (i-gap)&mask {
+			w.tags[gap], w.slots[gap], w.hashes[gap] = w.tags[i], w.slots[i], w.hashes[i]
+			gap = i
 		}
 	}
-	m.words[gap] = 0
+	w.tags[gap] = free
 	m.size--
 	m.giveUp(slot)
 }
@@ -198,24 +236,25 @@ func (m *CopyOnWriteMap[K, V]) giveUp(slot uint32) {
 	}
 }
 
-func (m *CopyOnWriteMap[K, V]) place(word uint64) {
-	mask := uint32(len(m.words) - 1)
-	i := spread(int32(word>>32)) >> m.shift
-	for m.words[i&mask] != 0 {
-		i++
+func (m *CopyOnWriteMap[K, V]) place(slot uint32, hash int32) {
+	w := &m.words
+	mask := uint32(len(w.tags) - 1)
+	i := m.home(hash) & mask
+	for w.tags[i] != free {
+		i = (i + 1) & mask
 	}
-	m.words[i&mask] = word
+	w.tags[i], w.slots[i], w.hashes[i] = m.tag(hash), slot, hash
 }
 
-// grow begins to move to an array of twice the size.
+// grow begins to move to twice as many words.
 func (m *CopyOnWriteMap[K, V]) grow() {
-	if len(m.words) == 0 {
-		m.words, m.shift = make([]uint64, firstWords), 32-3
+	if len(m.words.tags) == 0 {
+		m.words, m.shift = newWords(firstWords), 64-3
 		return
 	}
-	m.move(len(m.old) - m.moved) // never much, if any: see step
-	m.old, m.oldShift, m.moved = m.words, m.shift, 0
-	m.words, m.shift, m.growing = make([]uint64, 2*len(m.old)), m.shift-1, true
+	m.move(len(m.old.tags) - m.moved) // never much, if any: see step
+	m.old, m.moved = m.words, 0
+	m.words, m.shift, m.growing = newWords(2*len(m.old.tags)), m.shift-1, true
 }
 
 // reserve makes room for n entries in an empty map. A restore needs it: entries come in the order of their hashes, and
@@ -225,45 +264,45 @@ func (m *CopyOnWriteMap[K, V]) reserve(n int) {
 		return
 	}
 	size := 1 << bits.Len(uint(n*16/fullOf16))
-	m.words, m.shift = make([]uint64, size), uint8(32-bits.TrailingZeros(uint(size)))
+	m.words, m.shift = newWords(size), uint8(64-bits.TrailingZeros(uint(size)))
 	m.first = make([]entry[K, V], min(n, firstEntries))
 }
 
-// rehash moves some words to the new array, and that of the key to be searched, so that a search need look there only.
+// rehash moves some words to the new arrays, and that of the key to be searched, so that a search need look there only.
 func (m *CopyOnWriteMap[K, V]) rehash(hash int32, key K) {
 	m.move(step)
 	if !m.growing {
 		return
 	}
-	mask := uint32(len(m.old) - 1)
-	for i := spread(hash) >> m.oldShift; ; i++ {
-		w := m.old[i&mask]
-		if w == 0 {
+	mask := uint32(len(m.old.tags) - 1)
+	tag := m.tag(hash)
+	for i := m.home(hash) >> 1; ; i++ {
+		at := i & mask
+		switch m.old.tags[at] {
+		case free:
 			return
-		}
-		if uint32(w) != 0 && int32(w>>32) == hash && int(i&mask) >= m.moved && m.slot(uint32(w)-1).key == key {
-			m.old[i&mask] = gone
-			m.place(w)
-			return
+		case tag:
+			if slot := m.old.slots[at]; int(at) >= m.moved && m.slot(slot).key == key {
+				m.old.tags[at] = gone
+				m.place(slot, hash)
+				return
+			}
 		}
 	}
 }
 
-// move moves the next n words. Those that were moved stay in the old array, where searches need them to go on.
+// move moves the next n words. Those that were moved stay in the old arrays, where searches need them to go on.
 func (m *CopyOnWriteMap[K, V]) move(n int) {
-	end := min(m.moved+n, len(m.old))
-	for _, w := range m.old[m.moved:end] {
-		if uint32(w) != 0 {
-			m.place(w)
+	end := min(m.moved+n, len(m.old.tags))
+	for i := m.moved; i < end; i++ {
+		if m.old.tags[i] >= inUse {
+			m.place(m.old.slots[i], m.old.hashes[i])
 		}
 	}
-	if m.moved = end; end == len(m.old) {
-		m.old, m.moved, m.growing = nil, 0, false
+	if m.moved = end; end == len(m.old.tags) {
+		m.old, m.moved, m.growing = words{}, 0, false
 	}
 }
 
-// Rehashing tells whether the array of words is growing.
+// Rehashing tells whether the words are growing.
 func (m *CopyOnWriteMap[K, V]) Rehashing() bool { return m.growing }
-
-// spread makes the upper bits depend on all bits of a Java hash code, which for small numbers are all zero.
-func spread(hash int32) uint32 { return uint32(hash) * 0x9E3779B9 }

@@ -86,7 +86,7 @@ func (t *table[K, V]) look(group, most int) (MapView, bool) {
 		return MapView{}, false
 	}
 	m := &t.maps[i]
-	v := MapView{MapReadings: m.Readings(), State: t.meta.Name, KeyGroup: group, NewWords: len(m.words), OldWords: len(m.old), Moved: m.moved,
+	v := MapView{MapReadings: m.Readings(), State: t.meta.Name, KeyGroup: group, NewWords: len(m.words.tags), OldWords: len(m.old.tags), Moved: m.moved,
 		CopiesOnRead: m.clone != nil, Live: []EntryView{}, Old: []EntryView{}}
 	view := func(e *entry[K, V], word int, slot, until uint32) EntryView {
 		x := EntryView{Key: serde.FormatKey(t.ctx.KeyType(), e.key.key()), Word: word, Slot: slot, EntryVersion: e.entryVersion, ValueVersion: e.valueVersion,
@@ -101,14 +101,13 @@ func (t *table[K, V]) look(group, most int) (MapView, bool) {
 		}
 		return x
 	}
-	for word, w := range m.words {
-		if uint32(w) != 0 && len(v.Live) < most {
-			v.Live = append(v.Live, view(m.slot(uint32(w)-1), word, uint32(w)-1, m.version))
-		}
-	}
-	for word, w := range m.old {
-		if word >= m.moved && uint32(w) != 0 && len(v.Live) < most {
-			v.Live = append(v.Live, view(m.slot(uint32(w)-1), word, uint32(w)-1, m.version))
+	for at := range m.places() {
+		if slot, _, ok := m.word(at); ok && len(v.Live) < most {
+			word := at
+			if at >= v.NewWords {
+				word -= v.NewWords
+			}
+			v.Live = append(v.Live, view(m.slot(slot), word, slot, m.version))
 		}
 	}
 	for _, r := range m.retired {
@@ -145,23 +144,17 @@ func (t *table[K, V]) Sweep(n int, gone func(V) bool) int {
 			break
 		}
 		m := &t.maps[t.sweepMap]
-		if m.size == 0 || t.sweepWord >= len(m.words)+len(m.old) {
+		if m.size == 0 || t.sweepWord >= m.places() {
 			t.sweepMap, t.sweepWord = (t.sweepMap+1)%len(t.maps), 0
 			continue
 		}
-		for ; n > 0 && t.sweepWord < len(m.words)+len(m.old); t.sweepWord++ {
-			var w uint64
-			switch at := t.sweepWord; {
-			case at < len(m.words):
-				w = m.words[at]
-			case at-len(m.words) >= m.moved:
-				w = m.old[at-len(m.words)]
-			}
-			if uint32(w) == 0 {
+		for ; n > 0 && t.sweepWord < m.places(); t.sweepWord++ {
+			slot, hash, ok := m.word(t.sweepWord)
+			if !ok {
 				continue
 			}
 			n--
-			e := m.slot(uint32(w) - 1)
+			e := m.slot(slot)
 			if !gone(e.value) {
 				continue
 			}
@@ -171,8 +164,8 @@ func (t *table[K, V]) Sweep(n int, gone func(V) bool) int {
 			key := e.key
 			t.keys--
 			t.bytes -= t.bytesOf(key.key()) + int64(t.size(e.value))
-			m.find(int32(w>>32), key) // moves its word where it is to be removed
-			m.remove(int32(w>>32), key)
+			m.find(hash, key) // moves its word where it is to be removed
+			m.remove(hash, key)
 			t.turn = 0 // what is remembered of the current key may be gone
 			removed++
 			t.sweepWord-- // another word may have moved up

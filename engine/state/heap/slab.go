@@ -25,8 +25,8 @@ type slab[K comparable, V any] struct {
 type head struct {
 	version  uint32
 	required uint32 // the highest version of an open snapshot, 0 if none is open
-	shift    uint8  // 32 less the logarithm of the number of words
-	growing  bool   // the array of words is being moved to a larger one
+	shift    uint8  // 64 less the logarithm of the number of words
+	growing  bool   // the words are being moved to larger arrays
 }
 
 func (s *slab[K, V]) init() {

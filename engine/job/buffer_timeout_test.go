@@ -38,49 +38,92 @@ func trueRates(t *testing.T) map[string]map[string]float64 {
 	return rows
 }
 
-// TestBufferTimeouts compares the buffers that came in per second with real Flink's.
-// The source of its run f1 reached 13,345 records/s.
+// TestBufferTimeouts compares the buffers that came in per second with real Flink's, where the timeout, the rate and the
+// size of a buffer decide on them.
 func TestBufferTimeouts(t *testing.T) {
 	flink := trueRates(t)
 	for _, c := range []struct {
 		run     string
 		rate    float64
 		timeout int
-		within  float64
 	}{
-		{"r100", 1000, 100, 0.15}, {"r1", 1000, 1, 0.15}, {"r0", 1000, 0, 0.15}, {"r-1", 1000, -1, 0.15},
-		{"f100", 20000, 100, 0.15}, {"f-1", 20000, -1, 0.15},
-		// A real flusher that sleeps for 1 ms comes by every 1.1 ms or more; in fake time it comes by 1,000 times a second.
-		{"f1", 13345, 1, 0.25},
-		// In fake time a consumer takes each record before the next is made; a real one now and then finds two in a buffer.
-		{"f0", 20000, 0, 0.22},
+		{"r100", 1000, 100}, {"r1", 1000, 1}, {"r0", 1000, 0}, {"r-1", 1000, -1}, {"f100", 20000, 100}, {"f-1", 20000, -1},
 	} {
 		t.Run(c.run, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := flagshipSettings()
-				s.Transport, s.WorkMs, s.Rate, s.BufferTimeoutMs = "memory", 0, c.rate, c.timeout
-				j := start(t, flagship(), s, job.Options{})
-				time.Sleep(5500 * time.Millisecond)
-				before := j.Snapshot()
-				time.Sleep(15 * time.Second)
-				snap := j.Snapshot()
-				local := rate(before, snap, func(x metric.Subtask) int64 { return x.NumBuffersInLocal })
-				remote := rate(before, snap, func(x metric.Subtask) int64 { return x.NumBuffersInRemote })
-				x := snap.Vertices[0].Subtasks[0]
-				t.Logf("%.1f local, %.1f remote buffers/s, mean fill %.4f", local, remote, x.MeanFill)
-				for name, got := range map[string]float64{"numBuffersInLocal": local, "numBuffersInRemote": remote} {
-					if want := flink[c.run][name]; math.Abs(got-want) > want*c.within {
-						t.Errorf("%s %.1f/s, Flink %.1f", name, got, want)
-					}
+			local, remote := buffersPerSecond(t, c.rate, c.timeout)
+			for name, got := range map[string]float64{"numBuffersInLocal": local, "numBuffersInRemote": remote} {
+				if want := flink[c.run][name]; math.Abs(got-want) > want*0.15 {
+					t.Errorf("%s %.1f/s, Flink %.1f", name, got, want)
 				}
-				// What left the queues is what came in.
-				if fill := 283.0 * c.rate / (local + remote) / 32768; math.Abs(x.MeanFill-fill) > fill*0.15 {
-					t.Errorf("mean fill %.4f, want %.4f", x.MeanFill, fill)
-				}
-				j.Close()
-			})
+			}
 		})
 	}
+}
+
+// TestBufferTimeoutsWithThreadsInTime: at 20,000 records/s the number of buffers depends, with 1 ms and with 0, on how late
+// threads wake. Fake time knows no lateness, so that here stand the numbers that Flink's come to from below.
+//
+// With 1 ms a flush finds something in every subpartition, and a flusher that is never late comes by 1,000 times a second.
+// Flink's thread sleeps for 1 ms, which takes 1.06 ms, and then waits for a processor: it came by some 600 times in run f1,
+// where the source, held up in the same way, reached 13,345 records/s. More runs on that machine gave 510 to 870, which was 0.7
+// to 1 of what a thread that only sleeps did beside it.
+//
+// With 0 each record has a buffer to itself. In Flink a reader that wakes late finds two records in a buffer: in run f0 that
+// was so for a sixth of them, in other runs for a tenth to a quarter.
+func TestBufferTimeoutsWithThreadsInTime(t *testing.T) {
+	const flushes = 1000
+	for _, c := range []struct {
+		run     string
+		rate    float64
+		timeout int
+		want    float64 // buffers/s of local and of remote channels, two subpartitions each
+		reached float64 // the part of it that Flink had
+	}{
+		{"f1", 13345, 1, 2 * flushes, 0.58}, {"f0", 20000, 0, 20000 / 2, 0.8},
+	} {
+		t.Run(c.run, func(t *testing.T) {
+			local, remote := buffersPerSecond(t, c.rate, c.timeout)
+			want := c.want + c.rate/2*283/32768 // a record that crosses the end of a segment makes one more
+			flink := trueRates(t)[c.run]
+			for name, got := range map[string]float64{"numBuffersInLocal": local, "numBuffersInRemote": remote} {
+				if math.Abs(got-want) > want*0.02 {
+					t.Errorf("%s %.1f/s, want %.1f", name, got, want)
+				}
+				if x := flink[name]; x > got || x < got*c.reached {
+					t.Errorf("%s %.1f/s, Flink %.1f: want that to be %.0f %% at least, and no more", name, got, x, 100*c.reached)
+				}
+			}
+		})
+	}
+}
+
+// buffersPerSecond runs the flagship without work in fake time.
+func buffersPerSecond(t *testing.T, perSecond float64, timeout int) (local, remote float64) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := flagshipSettings()
+		s.Transport, s.WorkMs, s.Rate, s.BufferTimeoutMs = "memory", 0, perSecond, timeout
+		j := start(t, flagship(), s, job.Options{})
+		// The flusher comes by between the source's looks at the clock: a checkpoint, at a whole second, sets those anew.
+		time.Sleep(300 * time.Microsecond)
+		if err := j.Apply(s); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5500 * time.Millisecond)
+		before := j.Snapshot()
+		time.Sleep(15 * time.Second)
+		snap := j.Snapshot()
+		local = rate(before, snap, func(x metric.Subtask) int64 { return x.NumBuffersInLocal })
+		remote = rate(before, snap, func(x metric.Subtask) int64 { return x.NumBuffersInRemote })
+		x := snap.Vertices[0].Subtasks[0]
+		t.Logf("%.1f local, %.1f remote buffers/s, mean fill %.4f", local, remote, x.MeanFill)
+		// What left the queues is what came in.
+		if fill := 283 * perSecond / (local + remote) / 32768; math.Abs(x.MeanFill-fill) > fill*0.15 {
+			t.Errorf("mean fill %.4f, want %.4f", x.MeanFill, fill)
+		}
+		j.Close()
+	})
+	return local, remote
 }
 
 // TestLatency: a record waits for the flusher for half a timeout in the mean, and with a timeout of 0 not at all. Only

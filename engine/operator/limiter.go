@@ -17,9 +17,12 @@ type limiter struct {
 	rate    float64 // records/s; 0 is unlimited
 	permits int64   // granted and not yet used
 	batch   float64 // the most permits granted at one look at the clock
-	// alone lets those who wait for a record run before the next one: with a timer that is coarser than the schedule
-	// several records are due at once, and would share a buffer although each is flushed.
+	// alone keeps records that are due at once, as the timer is coarser than the schedule, from sharing a buffer although
+	// each is flushed. Flink's source waits for its limiter's thread before each record; here it parks for a moment, in
+	// which what was sent is read and credit for it comes back, and then lets those run who are ready.
 	alone bool
+	sent  bool // a record, since the source last parked
+	late  bool // by more than mostParked: it does not park
 
 	started bool
 	base    time.Time
@@ -35,6 +38,10 @@ const (
 	// shortestWait is what the runtime's timers can do; above 1,000 records/s several permits fall due meanwhile.
 	shortestWait = time.Millisecond
 	longestWait  = time.Hour
+	// aMoment is as short as the runtime still looks at the sockets, and does not yet go to sleep for 1 ms.
+	aMoment = 5 * time.Microsecond
+	// mostParked is how late the moments may make a record.
+	mostParked = 10 * time.Millisecond
 )
 
 // setRate changes the rate from now on. What was saved stays saved in terms of time, as in Guava; a long wait that the
@@ -65,9 +72,15 @@ func (l *limiter) due() float64 { return l.anchor + l.taken*second/l.rate }
 func (l *limiter) take() (wait time.Duration, ok bool) {
 	if l.permits == 0 {
 		if wait := l.grant(); wait > 0 {
+			l.sent = false
 			return wait, false
 		}
 	}
+	if l.alone && l.sent && !l.late {
+		l.sent = false
+		return aMoment, false
+	}
+	l.sent = true
 	l.permits--
 	if l.alone {
 		runtime.Gosched()
@@ -107,6 +120,7 @@ func (l *limiter) grant() time.Duration {
 		}
 		return wait
 	}
+	l.late = now-due > float64(mostParked)
 	n := math.Min(math.Floor((now-due)*l.rate/second)+1, l.batch)
 	l.taken += n
 	l.permits = int64(n)

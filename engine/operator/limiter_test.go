@@ -140,3 +140,35 @@ func TestLimiterChangesRate(t *testing.T) {
 		}
 	})
 }
+
+// Records that are due at once go one after the other if each is to travel alone, but for those of a source that is late.
+func TestLimiterAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter{alone: true}
+		l.setRate(10000)
+		n, last := 0, time.Now().Add(-time.Hour)
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+			wait, ok := l.take()
+			if !ok {
+				time.Sleep(wait)
+				continue
+			}
+			if n++; time.Since(last) < aMoment {
+				t.Fatalf("record %d %v after the one before it", n, time.Since(last))
+			}
+			last = time.Now()
+		}
+		if n < 99980 || n > 100020 {
+			t.Errorf("%d in 10 s, want 100000", n)
+		}
+		time.Sleep(200 * time.Millisecond)
+		for n = 0; ; n++ {
+			if _, ok := l.take(); !ok {
+				break
+			}
+		}
+		if n < 1900 || n > 2000 {
+			t.Errorf("%d at once after 200 ms, want 1900 at least", n)
+		}
+	})
+}

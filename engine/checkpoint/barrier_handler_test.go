@@ -64,6 +64,8 @@ func (s *barrierScript) run(t *testing.T, d *datadriven.TestData) string {
 		s.act(s.h.Announcement(ch, s.barrier(t, d), int32(num("seq", 0)), s.now))
 	case "cancel":
 		s.act(s.h.Cancel(ch, id, s.now))
+	case "give-up":
+		s.act(s.h.GiveUp(id, BySubsumption))
 	case "end":
 		s.channels[ch].passed = true
 		s.act(s.h.EndOfPartition(ch, s.now))

@@ -178,6 +178,9 @@ func TestCoordinatorScripts(t *testing.T) {
 				if n := num("bytes", 0); n > 0 {
 					a.Handle = Handle{File: str("task"), Bytes: int64(n)}
 				}
+				if !s.c.Accepts(a) {
+					s.out.WriteString("not accepted\n")
+				}
 				s.print(s.c.Ack(a, s.now))
 			case "ackall":
 				for i := range s.c.tasks {

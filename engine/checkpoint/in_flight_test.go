@@ -192,6 +192,15 @@ func TestInFlightMapping(t *testing.T) {
 			t.Errorf("%s: inputs %v, outputs %v, rescaled %v, filter %v", c.id, in, out, r.Rescaled, r.Filter)
 		}
 	}
+	// Only one end changes: its channels are others for the other end too. Dealt in turn, no record has one owner only.
+	for _, c := range []struct {
+		oldFrom, from, oldTo, to int
+	}{{3, 2, 2, 2}, {2, 2, 3, 2}} {
+		r, err := AssignInFlight(inFlightOf(c.oldFrom, c.oldTo, c.from, true), inFlightOf(c.oldTo, c.oldFrom, c.to, false), InTurn)
+		if err != nil || !r.Rescaled || r.Filter {
+			t.Errorf("%+v in turn: %+v, %v, expected it rescaled without a filter", c, r, err)
+		}
+	}
 }
 
 // TestInFlightOneSided is SAO-09: only one end of the exchange has data in flight; and none at all.

@@ -71,7 +71,9 @@ func TestFaultRestarts(t *testing.T) {
 		t.Run(fault.String(), func(t *testing.T) {
 			test := func(t *testing.T, transport string) {
 				emitted := map[int64]int64{} // by the ms of the job
-				j := start(t, counting(faultRecords), faultSettings(transport), job.Options{})
+				s := faultSettings(transport)
+				s.RetainedCheckpoints = 2
+				j := start(t, counting(faultRecords), s, job.Options{})
 				until(t, j, "past two checkpoints", func(s *metric.Snapshot) bool {
 					emitted[s.TimeMs] = s.Totals.RecordsEmitted
 					return len(s.Checkpoints) > 2
@@ -86,13 +88,17 @@ func TestFaultRestarts(t *testing.T) {
 					}
 				}
 				t.Log(failed.Failure)
+				newest := int64(0)
 				for _, c := range failed.Checkpoints {
-					if c.Status == "IN_PROGRESS" {
+					switch c.Status {
+					case "IN_PROGRESS":
 						t.Errorf("checkpoint %d goes on without a job", c.ID)
+					case "COMPLETED":
+						newest = max(newest, c.ID)
 					}
 				}
 				again := until(t, j, "running", inState("RUNNING"))
-				if again.Restarts != 1 || again.RestoredCheckpointID < 2 || again.Failure != failed.Failure || len(again.Checkpoints) < 2 {
+				if again.Restarts != 1 || newest < 2 || again.RestoredCheckpointID != newest || again.Failure != failed.Failure || len(again.Checkpoints) < 2 {
 					t.Errorf("%d restarts, restored %d, failure %q, %d checkpoints", again.Restarts, again.RestoredCheckpointID, again.Failure, len(again.Checkpoints))
 				}
 				<-j.Done()

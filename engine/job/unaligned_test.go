@@ -141,6 +141,48 @@ func TestUnalignedCountsExactly(t *testing.T) {
 	}
 }
 
+// TestUnalignedInTurn: what was in flight on a rebalance is dealt to other subtasks in turn, where every record counts,
+// whatever its key group.
+func TestUnalignedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, keys = 12000, 97
+		want := wantCounts(n, keys)
+		s := task.Defaults()
+		s.Transport, s.Parallelism, s.Keys, s.Rate, s.WorkMs = "memory", 2, keys, 40000, 0.1
+		s.CheckpointIntervalMs, s.RetainedCheckpoints, s.CheckpointMode = 50, 4, "unaligned"
+		dir := t.TempDir()
+		j := start(t, threeStages(n, job.Rebalance), s, job.Options{CheckpointDir: dir})
+		<-j.Done()
+		equalCounts(t, "run", j, want)
+		onRebalance := int64(0)
+		for _, c := range j.Snapshot().Checkpoints {
+			for _, sub := range c.Subtasks {
+				if sub.Vertex == "source" {
+					onRebalance += sub.PersistedBytes
+				}
+			}
+		}
+		if onRebalance == 0 {
+			t.Error("nothing was in flight between source and middle")
+		}
+		j.Close()
+		retained, err := filepath.Glob(filepath.Join(dir, "chk-*"))
+		if err != nil || len(retained) == 0 {
+			t.Fatalf("no checkpoint is retained (%v)", err)
+		}
+		for _, path := range retained {
+			for q := 1; q <= 3; q++ {
+				s := s
+				s.Parallelism, s.CheckpointIntervalMs, s.WorkMs = q, 0, 0
+				again := start(t, threeStages(n, job.Rebalance), s, job.Options{RestorePath: path})
+				<-again.Done()
+				equalCounts(t, fmt.Sprintf("%s with parallelism %d", filepath.Base(path), q), again, want)
+				again.Close()
+			}
+		}
+	})
+}
+
 // TestBarrierStuckInTheOutputQueue is field report 13: a source before a sink that takes 64 KiB/s, with 640 KiB in flight: one barrier waits
 // about 10 s in the queue. With a timeout of 1 s it does not: at that time it goes before the data, which is persisted.
 // When the sink is quick all barriers are in time, and nothing is persisted.

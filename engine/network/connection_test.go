@@ -319,6 +319,16 @@ func TestCutConnection(t *testing.T) {
 		if !errors.As(err, &te) || !te.Remote {
 			t.Errorf("%v, expected a remote transport error", err)
 		}
+		// A later channel gets a new connection.
+		again := from.partition(1, 1)
+		from.register(again)
+		late := to.gate(from.connections.Addr(), 1, 0, 2, 8)
+		late.channels[0].o.Partition.Subtask = 1
+		late.request(t)
+		from.producers.Go(func() { produce(again, 0, 10) })
+		if err := consume(late, 10); err != nil {
+			t.Error(err)
+		}
 		to.close()
 		from.close()
 	})
@@ -452,17 +462,36 @@ func TestGarbageFromConsumer(t *testing.T) {
 		r := partitionRequest(p.ID, 0, ChannelID{1}, 2)
 		conn.Write(r.Append(nil))
 		conn.Write([]byte("garbage, no frame"))
-		answer, err := io.ReadAll(conn)
-		if err != nil {
-			t.Fatal(err)
+		wantAnswer(t, conn, "magic")
+		// A frame that is longer than any that a consumer sends is not waited for, and what producers send is refused.
+		backlog := Control{ID: MsgBacklogAnnounce, Value: 1}
+		for about, garbage := range map[string][]byte{
+			"length of ErrorResponse": appendFrameHeader(nil, maxErrorLength, MsgErrorResponse),
+			"one that a consumer":     backlog.Append(nil),
+		} {
+			if conn, err = transport.Dial(from.connections.Addr()); err != nil {
+				t.Fatal(err)
+			}
+			conn.Write(garbage)
+			wantAnswer(t, conn, about)
 		}
-		e, err := ParseErrorResponse(answer)
-		if err != nil || !e.Fatal() || !strings.Contains(e.Cause, "magic") {
-			t.Errorf("answer %q: %+v, %v", answer, e, err)
-		}
-		conn.Close()
 		from.close()
 	})
+}
+
+// wantAnswer reads a connection to its end: an error about something in what was sent.
+func wantAnswer(t *testing.T, conn net.Conn, about string) {
+	t.Helper()
+	conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answer, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := ParseErrorResponse(answer)
+	if err != nil || !e.Fatal() || !strings.Contains(e.Cause, about) {
+		t.Errorf("answer %q: %+v, %v, expected an error about %s", answer, e, err, about)
+	}
+	conn.Close()
 }
 
 // TestCancelOne: one of two channels is released; the other, on the same connection, is read to its end.

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"sort"
@@ -38,6 +39,7 @@ type creditHarness struct {
 	client   *client
 	peer     net.Conn
 	held     map[string]*memory.Segment
+	kept     []string // of data in flight, since the last command
 }
 
 func newTestClient(m *ConnectionManager, channels int) (c *client, peer net.Conn) {
@@ -95,7 +97,15 @@ func (h *creditHarness) run(d *datadriven.TestData) string {
 		h.finish()
 		h.create(d)
 	case "backlog": // a BacklogAnnouncement comes
-		h.wire((&Control{ID: MsgBacklogAnnounce, Receiver: c.id, Value: int32(intArg(d, "n", 0))}).Append(nil), &out)
+		if c.link.Load() == nil {
+			c.onBacklog(int32(intArg(d, "n", 0)), "")
+			break
+		}
+		to := c.id
+		if d.HasArg("unknown") {
+			to = ChannelID{15: 99}
+		}
+		h.wire((&Control{ID: MsgBacklogAnnounce, Receiver: to, Value: int32(intArg(d, "n", 0))}).Append(nil), &out)
 	case "take": // the reader takes a buffer for a frame that is coming
 		s := c.buffers.take()
 		if s == nil {
@@ -120,6 +130,18 @@ func (h *creditHarness) run(d *datadriven.TestData) string {
 		h.receive(d, c, &out)
 	case "read":
 		h.read(d, c, &out)
+	case "poll": // as the task does
+		h.poll(d, &out)
+	case "start": // to keep the data in flight of a checkpoint
+		report(&out, c.CheckpointStarted(int64(intArg(d, "checkpoint", 1)), func(data []byte) {
+			h.kept = append(h.kept, fmt.Sprintf("ch%d keeps %d B\n", c.o.Index, len(data)))
+		}))
+	case "in-use":
+		for i, c := range h.channels {
+			fmt.Fprintf(&out, "ch%d %d\n", i, c.BuffersInUse())
+		}
+		fmt.Fprintf(&out, "gate %d\n", h.gate.BuffersInUse())
+		return out.String()
 	case "inflight":
 		list, err := c.InFlight(int64(intArg(d, "checkpoint", 1)))
 		if err != nil {
@@ -151,14 +173,43 @@ func (h *creditHarness) run(d *datadriven.TestData) string {
 		c.open(h.client)
 	case "release":
 		c.Release()
+	case "fail": // as when the connection breaks at that moment
+		c.fail(errors.New("the connection broke"))
+	case "asked": // how often the channels asked to say something
+		return fmt.Sprintln(len(h.client.ops))
 	case "send": // the socket is writable
 		h.send(&out)
 		return out.String()
 	default:
 		d.Fatalf(h.t, "unknown command %s", d.Cmd)
 	}
+	for _, k := range h.kept {
+		out.WriteString(k)
+	}
+	h.kept = nil
 	h.state(&out)
 	return out.String()
+}
+
+// poll takes all that the gate has, or only its priority events.
+func (h *creditHarness) poll(d *datadriven.TestData, out *strings.Builder) {
+	poll := h.gate.Poll
+	if d.HasArg("priority") {
+		poll = h.gate.PollPriority
+	}
+	for {
+		b, ch, ok, err := poll()
+		if err != nil {
+			fmt.Fprintf(out, "ch%d error: %v\n", ch, err)
+			return
+		}
+		if !ok {
+			out.WriteString("nothing more\n")
+			return
+		}
+		fmt.Fprintf(out, "ch%d %d %s\n", ch, b.Seq, b.Type)
+		b.Recycle()
+	}
 }
 
 func report(out *strings.Builder, err error) {
@@ -254,7 +305,7 @@ func (h *creditHarness) receive(d *datadriven.TestData, c *RemoteChannel, out *s
 			sum += n
 		}
 		r.Partial = int32(len(sizes) / 4)
-		payload = make([]byte, sum)
+		payload = append(payload[:0], make([]byte, intArg(d, "size", sum))...)
 	}
 	r.Size = int32(len(payload))
 	r.Compressed = d.HasArg("compressed")
@@ -354,6 +405,9 @@ func (h *creditHarness) state(out *strings.Builder) {
 			s.ExclusiveFree, s.FloatingHeld, s.Required, s.Unannounced)
 		if s.Queued > 0 || s.QueuedBytes != 0 {
 			fmt.Fprintf(out, " queued=%d bytes=%d", s.Queued, s.QueuedBytes)
+		}
+		if s.Overtaken > 0 {
+			fmt.Fprintf(out, " overtaken=%d", s.Overtaken)
 		}
 		if s.Waiting {
 			out.WriteString(" waiting")

@@ -114,7 +114,11 @@ func (s *gateScript) run(t *testing.T, d *datadriven.TestData) string {
 			s.gate.NotifyNonEmpty(ch)
 		}
 	case "poll":
-		b, from, ok, err := s.gate.Poll()
+		poll := s.gate.Poll
+		if d.HasArg("priority") {
+			poll = s.gate.PollPriority
+		}
+		b, from, ok, err := poll()
 		switch {
 		case err != nil:
 			s.say("channel %d: error: %v", from, err)
@@ -131,6 +135,18 @@ func (s *gateScript) run(t *testing.T, d *datadriven.TestData) string {
 			s.say("end of data: %s", end)
 		}
 		return strings.Join(s.happened, "\n") + "\n"
+	case "barrier": // an unaligned one, in a local channel's queue
+		b := serde.CheckpointBarrier{ID: int64(num("id", 1)), Options: serde.UnalignedOptions()}
+		if err := s.partitions[ch].addEvent(0, b, true, false); err != nil {
+			s.say("error: %v", err)
+		}
+	case "start": // to keep the data in flight of a checkpoint
+		err := s.gate.Channel(ch).CheckpointStarted(int64(num("id", 1)), func(data []byte) { s.say("channel %d keeps %d bytes", ch, len(data)) })
+		if err != nil {
+			s.say("error: %v", err)
+		}
+	case "stop":
+		s.gate.Channel(ch).CheckpointStopped(int64(num("id", 1)))
 	case "resume":
 		if err := s.gate.Channel(ch).Resume(); err != nil {
 			s.say("error: %v", err)
@@ -159,6 +175,11 @@ func (s *gateScript) create(t *testing.T, local, remote int) {
 	}
 	s.wakes, s.partitions = 0, nil
 	s.gate = NewGate(local+remote, floating, func() { s.wakes++ })
+	other, err := s.global.CreateLocalPool(memory.PoolOptions{Required: 1, Max: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate.AddPool(other)
 	manager := NewPartitionManager()
 	for i := range local {
 		pool, err := s.global.CreateLocalPool(memory.PoolOptions{Required: 1, Max: 8, Subpartitions: 1, MaxBuffersPerSubpartition: 10})

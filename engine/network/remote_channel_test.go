@@ -146,6 +146,42 @@ func TestConcurrentReceiveReadRelease(t *testing.T) {
 	}
 }
 
+// lateNotice is a core that hears of more data while it is asked.
+type lateNotice struct{ reader func() *Reader }
+
+func (lateNotice) AddCredit(int) {}
+func (c lateNotice) MaySend(bool) bool {
+	c.reader().DataAvailable()
+	return true
+}
+func (lateNotice) Sent(bool) {}
+
+// TestNoticeWhileLookedAt: what is added while the sender looks at a subpartition sends a notice of its own.
+func TestNoticeWhileLookedAt(t *testing.T) {
+	h := &senderHarness{t: t, global: memory.NewGlobalPool(4, 1024), manager: NewPartitionManager()}
+	h.sender = NewSender(h.manager, h, nil, "")
+	h.sender.newCore = func(int) CreditSender { return lateNotice{func() *Reader { return h.readers[0] }} }
+	pool, err := h.global.CreateLocalPool(memory.PoolOptions{Required: 1, Max: 1, Subpartitions: 1, MaxBuffersPerSubpartition: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewResultPartition(PartitionID{Vertex: "source"}, 1, pool, 0)
+	h.parts, h.writers, h.credits, h.readers, h.waits = []*ResultPartition{p}, []*RecordWriter{NewRecordWriter(p, WriterOptions{})}, []int{2}, make([]*Reader, 1), make([]bool, 1)
+	h.manager.Register(p)
+	h.request(0, 0)
+	if err := p.addEvent(0, serde.EndOfDataEvent{}, false, false); err != nil {
+		t.Fatal(err)
+	}
+	r := h.readers[0]
+	if len(h.notices) != 1 {
+		t.Fatalf("%d notices of the event, want 1", len(h.notices))
+	}
+	if h.sender.NonEmpty(r); len(h.notices) != 2 {
+		t.Errorf("%d notices, want one more", len(h.notices))
+	}
+	h.finish()
+}
+
 // TestCreditTracepoints: what the lessons' breakpoints of the network stack show.
 func TestCreditTracepoints(t *testing.T) {
 	tracer := trace.New()
@@ -173,7 +209,7 @@ func TestCreditTracepoints(t *testing.T) {
 	p := NewResultPartition(PartitionID{Vertex: "source"}, 1, out, 0)
 	h.parts, h.writers, h.credits, h.readers, h.waits = []*ResultPartition{p}, []*RecordWriter{NewRecordWriter(p, WriterOptions{})}, []int{0}, make([]*Reader, 1), make([]bool, 1)
 	h.manager.Register(p)
-	h.request(0)
+	h.request(0, 0)
 	seg := out.Request(0)
 	seg.Finish(10)
 	p.subs[0].addSegment(seg)

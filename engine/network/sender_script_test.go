@@ -35,6 +35,7 @@ type senderHarness struct {
 	sender  *Sender
 	notices []*Reader
 	waits   []bool
+	open    *memory.Segment // written still
 }
 
 func (h *senderHarness) readerNonEmpty(r *Reader) { h.notices = append(h.notices, r) }
@@ -46,6 +47,7 @@ func (h *senderHarness) finish() {
 		return
 	}
 	h.sender.Close()
+	h.finishOpen(0)
 	for i, p := range h.parts {
 		h.writers[i].Close()
 		p.Release()
@@ -63,24 +65,25 @@ func (h *senderHarness) run(d *datadriven.TestData) string {
 		h.finish()
 		h.create(d)
 	case "request":
-		h.request(ch)
+		h.request(ch, int32(intArg(d, "last", 0)))
 	case "register":
 		h.manager.Register(h.parts[ch])
 		h.sender.PartitionCreated()
 	case "expire":
 		h.sender.Expire(h.readers[ch])
-	case "add": // finished data buffers
+	case "add": // finished data buffers; an unfinished one is finished before the next
 		for range intArg(d, "n", 1) {
+			h.finishOpen(10)
 			seg := h.parts[ch].pool.Request(0)
 			size := intArg(d, "size", 10)
-			if d.HasArg("unfinished") {
-				seg.Publish(size)
-			} else {
+			if seg.Publish(size); !d.HasArg("unfinished") {
 				seg.Finish(size)
 			}
 			_, err := h.parts[ch].subs[0].addSegment(seg)
 			report(&out, err)
-			seg.Release() // the writer's own
+			if h.open = seg; !d.HasArg("unfinished") {
+				h.finishOpen(size)
+			}
 		}
 	case "write": // records whose payload has that many characters
 		for _, n := range strings.Split(strArg(d, "payloads"), ",") {
@@ -160,12 +163,21 @@ func (h *senderHarness) create(d *datadriven.TestData) {
 			continue
 		}
 		h.manager.Register(p)
-		h.request(i)
+		h.request(i, 0)
 	}
 }
 
-func (h *senderHarness) request(ch int) {
-	h.readers[ch], h.waits[ch] = h.sender.Request(h.parts[ch].ID, PartitionRequest{Receiver: channelID(ch), Credit: int32(h.credits[ch])})
+func (h *senderHarness) request(ch int, last int32) {
+	h.readers[ch], h.waits[ch] = h.sender.Request(h.parts[ch].ID, PartitionRequest{Receiver: channelID(ch), Credit: int32(h.credits[ch]), SubpartitionEnd: last})
+}
+
+// finishOpen ends the writing of an unfinished buffer.
+func (h *senderHarness) finishOpen(size int) {
+	if h.open != nil {
+		h.open.Finish(size)
+		h.open.Release()
+		h.open = nil
+	}
 }
 
 func (h *senderHarness) room(n int, out *strings.Builder) {

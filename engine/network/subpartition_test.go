@@ -108,6 +108,9 @@ func (s *subpartitionScript) run(t *testing.T, d *datadriven.TestData) string {
 		s.view.ReturnEmpty()
 	case "release":
 		s.sub.release()
+	case "sent":
+		buffers, bytes := (&ResultPartition{subs: []*Subpartition{s.sub}}).Sent()
+		s.say("%d data buffers, %d bytes", buffers, bytes)
 	default:
 		d.Fatalf(t, "unknown command %q", d.Cmd)
 	}
@@ -181,6 +184,9 @@ func (s *subpartitionScript) poll() (polled bool) {
 		next := p.Next.String()
 		line := fmt.Sprintf("%s %d bytes seq=%d backlog=%d next=%s", p.Type, len(p.Bytes), p.Seq, p.Backlog, next)
 		seg := p.Seg
+		if b, ok := barrierIn(&p.Buffer); ok && b.Options.IsUnaligned() {
+			line += ", an unaligned barrier"
+		}
 		p.Recycle()
 		if seg != nil && seg.Refs() > 0 {
 			line += ", the writer holds it still"

@@ -47,8 +47,8 @@ func TestWireFaults(t *testing.T) {
 				from.producers.Wait()
 				for end, err := range map[string]error{"consumer": err, "producer": produced} {
 					var te *TransportError
-					if !errors.As(err, &te) || !strings.Contains(err.Error(), says) {
-						t.Errorf("%s: %v, expected one that says %q", end, err, says)
+					if !errors.As(err, &te) || !strings.Contains(err.Error(), says) || strings.Count(err.Error(), "the connection") != 1 {
+						t.Errorf("%s: %v, expected one that says once %q", end, err, says)
 					}
 				}
 				to.close()
@@ -273,6 +273,28 @@ func (tm *testTM) channel(addr string, subtask int, noCredit bool) *testGate {
 	g.SetChannel(c)
 	g.channels[0] = c
 	return g
+}
+
+// TestConnectionForEachExchange: without credit each producing vertex has a connection of its own, or what waits for a buffer
+// of one exchange would keep the data of the next behind it. With credit all share one.
+func TestConnectionForEachExchange(t *testing.T) {
+	for noCredit, want := range map[bool]int{false: 1, true: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			transport := NewMemory()
+			from, to := newTestTM(t, "tm 0", transport), newTestTM(t, "tm 1", transport)
+			from.connections.o.NoCredit, to.connections.o.NoCredit = noCredit, noCredit
+			for _, vertex := range []string{"source", "middle", "source"} {
+				if _, err := to.connections.client(from.connections.Addr(), vertex); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, dialed := to.connections.Connections(); dialed != want {
+				t.Errorf("without credit %v: %d connections, want %d", noCredit, dialed, want)
+			}
+			to.close()
+			from.close()
+		})
+	}
 }
 
 // TestNoCreditTransfers moves every buffer in order, barriers included, and closes cleanly.

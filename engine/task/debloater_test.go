@@ -1,6 +1,7 @@
 package task
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ func TestDebloaterSizes(t *testing.T) {
 		{"BDB-07", 1200, 250, 50, 250, 16, 3320, 0},
 		{"BDB-08", 1000, 1000, 50, 1100, 1, 2000, 1100},
 		{"BDB-09", 1000, 60, 50, 1100, 1, 40, 50},
+		{"more than 64 bits hold", 1000, 1000, 50, 1100, 1, math.MaxInt64 / 4, 1100},
 	} {
 		d := newDebloater(t, DebloatConfig{
 			Target: time.Duration(c.targetMs) * time.Millisecond, Start: c.start, Min: c.minS, Max: c.maxS,
@@ -188,6 +190,13 @@ func TestDebloaterReconfiguredKeepsItsAverage(t *testing.T) {
 	}
 	if size, ok := d.Recalculate(100000, 10); !ok || size != 2243 { // 2048 + 2/21 (min(5000, 4096) - 2048)
 		t.Errorf("after a higher maximum and 1 %%: %d %v", size, ok)
+	}
+	config.Samples = 1 // the last value alone
+	if err := d.Reconfigure(config); err != nil {
+		t.Fatal(err)
+	}
+	if size, ok := d.Recalculate(30000, 10); !ok || size != 1500 {
+		t.Errorf("after one sample: %d %v", size, ok)
 	}
 }
 

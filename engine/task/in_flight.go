@@ -2,7 +2,6 @@ package task
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"weir/engine/checkpoint"
@@ -81,7 +80,6 @@ func (t *Task) stopPersisting(a checkpoint.Action) {
 // giveUp ends a checkpoint of which a channel has lost the data, since it has had a newer barrier. rest is what was still
 // to be done: channels are resumed all the same.
 func (t *Task) giveUp(id int64, rest []checkpoint.Action) error {
-	rest = slices.Clone(rest) // the handler's next answer overwrites it
 	for i := range t.decoder {
 		t.Gate.Channel(i).CheckpointStopped(id)
 	}

@@ -14,23 +14,39 @@ import (
 	"weir/engine/serde"
 )
 
-// seen keeps the keys that reach it.
-type seen struct{ keys []int64 }
+// seen keeps the keys that reach it, and passes the records on.
+type seen struct {
+	keys []int64
+	out  Output
+	then func() // with the first
+}
 
-func (s *seen) Open(*Context, Output) error             { return nil }
-func (s *seen) Process(r *serde.Record) error           { s.keys = append(s.keys, r.Key.Num); return nil }
+func (s *seen) Open(_ *Context, out Output) error { s.out = out; return nil }
+func (s *seen) Process(r *serde.Record) error {
+	s.keys = append(s.keys, r.Key.Num)
+	if s.then != nil && len(s.keys) == 1 {
+		s.then()
+	}
+	return s.out.Collect(r)
+}
 func (s *seen) Finish() error                           { return nil }
 func (s *seen) SettingsChanged()                        {}
 func (s *seen) Snapshot() *checkpoint.OperatorState     { return nil }
 func (s *seen) Restore(*checkpoint.OperatorState) error { return nil }
 func (s *seen) Close() error                            { return nil }
 
-// hears counts what a task tells about its checkpoints.
-type hears struct{ recovered int }
+// hears keeps what a task tells about its checkpoints.
+type hears struct {
+	taken     []Snapshotted
+	declined  []string
+	recovered int
+}
 
-func (h *hears) Snapshotted(Snapshotted)                               {}
-func (h *hears) Declined(string, int, int64, checkpoint.Reason, error) {}
-func (h *hears) Recovered()                                            { h.recovered++ }
+func (h *hears) Snapshotted(s Snapshotted) { h.taken = append(h.taken, s) }
+func (h *hears) Declined(_ string, _ int, id int64, why checkpoint.Reason, err error) {
+	h.declined = append(h.declined, fmt.Sprintf("%d %s", id, why))
+}
+func (h *hears) Recovered() { h.recovered++ }
 
 // recovering is a task whose gate has so many local channels.
 type recovering struct {
@@ -191,6 +207,21 @@ func TestRecoveredRescaled(t *testing.T) {
 		t.Fatalf("done %v, %v", done, err)
 	}
 	if want := own[:4]; !slices.Equal(rt.seen.keys, want) {
+		t.Errorf("keys %v, want %v", rt.seen.keys, want)
+	}
+}
+
+// TestRecoveredInTurn: behind an exchange that deals in turn every record counts, whatever its key group.
+func TestRecoveredInTurn(t *testing.T) {
+	rt := newRecovering(t, 1, keygroup.Range{First: 0, Last: 0}, &Recovery{Rescaled: true, Inputs: []checkpoint.ChannelState{{Buffers: [][]byte{encoded(1, 2, 3)}}}})
+	defer rt.close()
+	if err := rt.partitions[0].FinishRecovery(); err != nil {
+		t.Fatal(err)
+	}
+	if _, done, err := rt.processRecovered(); !done || err != nil {
+		t.Fatalf("done %v, %v", done, err)
+	}
+	if want := []int64{1, 2, 3}; !slices.Equal(rt.seen.keys, want) {
 		t.Errorf("keys %v, want %v", rt.seen.keys, want)
 	}
 }

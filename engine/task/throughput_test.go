@@ -93,4 +93,16 @@ func TestWorkOnThePeriodBeforeIsNoThroughputOfZero(t *testing.T) {
 	if got := d.measure(); got != 0 {
 		t.Errorf("%d B/s while it works without new input", got)
 	}
+
+	// What a period that is passed over had measured does not count in the next one.
+	const ms = int64(time.Millisecond)
+	c := NewThroughputCalculator()
+	c.IncomingData(0, 1000)
+	c.Calculate(1 * ms)
+	c.Pause(2 * ms)
+	c.Skip()
+	c.IncomingData(10*ms, 5000)
+	if got := c.Calculate(15 * ms); got != 1_000_000 {
+		t.Errorf("%d B/s in the period after one that was passed over", got)
+	}
 }

@@ -162,7 +162,7 @@ func round(f float64) int64 { return int64(math.Round(f)) }
 
 // annotate writes the diagnosis into a snapshot, in English.
 func (d *Diagnosis) annotate(s *metric.Snapshot) {
-	out := &metric.Diagnosis{Bottleneck: d.Bottleneck, Because: d.Because.String()}
+	out := &metric.Diagnosis{Bottleneck: d.Bottleneck, Because: d.Because.String(), Advice: []string{}}
 	for _, a := range d.Advice {
 		out.Advice = append(out.Advice, a.String())
 	}

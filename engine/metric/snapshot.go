@@ -8,9 +8,9 @@ type Snapshot struct {
 	State                string            `json:"state"` // CREATED RUNNING RESTARTING FINISHED FAILED CANCELED STOPPED
 	TimeMs               int64             `json:"timeMs"`
 	Knobs                map[string]any    `json:"knobs"`
-	Failure              string            `json:"failure,omitempty"`
+	Failure              string            `json:"failure"`
 	Restarts             int               `json:"restarts"`
-	RestoredCheckpointID int64             `json:"restoredCheckpointId,omitempty"`
+	RestoredCheckpointID int64             `json:"restoredCheckpointId"`
 	Vertices             []Vertex          `json:"vertices"`
 	Pools                []Pool            `json:"pools"`
 	Gates                []Gate            `json:"gates"`
@@ -31,7 +31,7 @@ type Vertex struct {
 	Parallelism       int       `json:"parallelism"`
 	MaxParallelism    int       `json:"maxParallelism"`
 	BackpressureLevel string    `json:"backpressureLevel"` // ok low high
-	Role              string    `json:"role,omitempty"`    // cause victim
+	Role              string    `json:"role"`              // cause victim
 	Subtasks          []Subtask `json:"subtasks"`
 	Operators         []string  `json:"-"` // of its chain; the source is the first
 }
@@ -77,10 +77,10 @@ type Subtask struct {
 	InPoolUsage                   float64 `json:"inPoolUsage"`
 	InputExclusiveBuffersUsage    float64 `json:"inputExclusiveBuffersUsage"`
 	InputFloatingBuffersUsage     float64 `json:"inputFloatingBuffersUsage"`
-	DebloatedBufferSize           int     `json:"debloatedBufferSize,omitempty"`
-	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs,omitempty"`
+	DebloatedBufferSize           int     `json:"debloatedBufferSize"`
+	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs"`
 
-	PendingRecords        int64    `json:"pendingRecords,omitempty"`
+	PendingRecords        int64    `json:"pendingRecords"`
 	LatencyMs             *Latency `json:"latencyMs,omitempty"` // from emission by the source; only where it is measured
 	LatencyBuckets        []Bucket `json:"latencyBuckets,omitempty"`
 	MeanFill              float64  `json:"meanFill"` // mean bytes of the buffers that left the queues in the last second, as a share of the segment
@@ -126,10 +126,10 @@ type State struct {
 	RestoredKeys   int64 `json:"restoredKeys"`
 	KeysOutOfRange int64 `json:"keysOutOfRange"`
 	// Restore says which way the state came back: which files were opened, what was cut off, what was taken in.
-	Restore string `json:"restore,omitempty"`
+	Restore string `json:"restore"`
 	// Restored is the same by its parts; nil of a job that began without state.
 	Restored       *Restored `json:"restored,omitempty"`
-	DroppedExpired int64     `json:"droppedExpired,omitempty"`
+	DroppedExpired int64     `json:"droppedExpired"`
 	// DroppedInBackground are those of them that cleanup or compaction removed, and no read came upon.
 	DroppedInBackground int64    `json:"droppedInBackground,omitempty"`
 	TTL                 *TTL     `json:"ttl,omitempty"`
@@ -310,8 +310,8 @@ type Checkpoint struct {
 	StateBytes         int64               `json:"stateBytes"`
 	ProcessedBytes     int64               `json:"processedBytes"`
 	PersistedBytes     int64               `json:"persistedBytes"`
-	Path               string              `json:"path,omitempty"`
-	Failure            string              `json:"failure,omitempty"`
+	Path               string              `json:"path"`
+	Failure            string              `json:"failure"`
 	NotificationLost   bool                `json:"notificationLost,omitempty"` // it is complete, and no task heard of it
 	Subtasks           []SubtaskCheckpoint `json:"subtasks,omitempty"`
 	SharedFiles        []SharedFile        `json:"sharedFiles,omitempty"`
@@ -373,7 +373,7 @@ type SubtaskCheckpoint struct {
 type Diagnosis struct {
 	Bottleneck string   `json:"bottleneck"` // a vertex id, or empty
 	Because    string   `json:"because"`
-	Advice     []string `json:"advice,omitempty"`
+	Advice     []string `json:"advice"`
 }
 
 // Totals are sums over the job.

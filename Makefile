@@ -2,7 +2,7 @@
 GO       ?= go
 export GO
 ADDR     ?= 127.0.0.1:8090
-SOURCES  := $(shell find cmd engine exercises labs testdata/golden web -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' 2>/dev/null | grep -v /dist/)
+SOURCES  := $(shell find class cmd engine exercises labs testdata/golden web whole -name '*.go' -o -name '*.ts' -o -name '*.css' -o -name '*.templ' -o -name '*.json' -o -name '*.md' -o -name '*.sql' 2>/dev/null | grep -v /dist/)
 
 .PHONY: run build pages test unit race browser lint fuzz fuzz-api bench clean
 

@@ -49,7 +49,7 @@ func writeAutograder(args []string, f *checkFlags, s streams) error {
 	}
 	out, err := os.Create(f.autograder)
 	if err != nil {
-		return err
+		return fmt.Errorf("--autograder %s: %w: give a file in a folder that exists and can be written to", f.autograder, reason(err))
 	}
 	err = packAutograder(out, self, fill.Replace(autograderSetup), fill.Replace(autograderRun))
 	if err = errors.Join(err, out.Close()); err != nil {

@@ -3,22 +3,23 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"weir/class"
-	"weir/class/store"
+	"weir/web"
 )
 
 // database is where a server with --class keeps its classes.
 type database struct{ url, data string }
 
 func (d *database) flags(c *cobra.Command) {
-	c.Flags().StringVar(&d.url, "db", "", "where the classes are: sqlite:PATH or postgres://...; a file in the data folder by default")
-	c.Flags().StringVar(&d.data, "data", "data", "data folder of the server")
+	c.Flags().StringVar(&d.url, "db", "", "where the classes are, a `URL`: sqlite:PATH or postgres://...; a file in the data folder by default")
+	c.Flags().StringVar(&d.data, "data", "data", "data folder (`DIR`) of the server")
+	completeFolder(c, "data")
 }
 
 // address is the URL for the store.
@@ -26,7 +27,27 @@ func (d *database) address() string {
 	if d.url != "" {
 		return d.url
 	}
-	return "sqlite:" + filepath.Join(d.data, "class", "weir.db")
+	return web.ClassDB(d.data)
+}
+
+// noDatabase is the error for a file that is not there.
+func noDatabase(address string) error {
+	return usage("database %s: there is no such file: give the data folder of the server with --data, or the database with --db", address)
+}
+
+// databaseError names the database that could not be opened, without a password.
+func databaseError(address string, err error) error {
+	switch {
+	case errors.Is(err, class.ErrInvalid):
+		return usage("--db: %w", err)
+	case errors.Is(err, class.ErrUnavailable):
+		shown, _, _ := strings.Cut(address, ":")
+		if u, perr := url.Parse(address); perr == nil {
+			shown = u.Redacted()
+		}
+		return fmt.Errorf("database %s: %w: look at its address, and whether it is one, runs and lets you in", shown, err)
+	}
+	return err
 }
 
 func newBackup(s streams) *cobra.Command {
@@ -37,19 +58,16 @@ func newBackup(s streams) *cobra.Command {
 		Long: "Writes all classes with people, results and work, as they are at one moment, to FILE; the server may run meanwhile.\n" +
 			"FILE takes the place of an older one only when it is whole. labserver restore reads it into either database.\n" +
 			"It holds learners' work and what lets them in: keep it as safe as the server's disk.",
+		Example:               "  labserver backup --data data weir-$(date +%F).backup",
 		Args:                  exactly("FILE"),
 		DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			address := d.address()
-			if path, ok := strings.CutPrefix(address, "sqlite:"); ok && !exists(path) {
-				return usage("--db %s: there is no such file", address) // and none is made
-			}
 			if info, err := os.Stat(args[0]); err == nil && !info.Mode().IsRegular() {
 				return usage("FILE %s: there is something else of this name", args[0])
 			}
-			st, err := store.Open(c.Context(), address)
+			st, err := openClasses(c.Context(), &d)
 			if err != nil {
-				return storeError(err)
+				return err
 			}
 			defer func() { err = errors.Join(err, st.Close()) }()
 			if err := st.Backup(c.Context(), args[0]); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,11 +15,18 @@ func newBench(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench shuffle|state|checkpoint|rescale|sessions|viewers",
 		Short: "Measures whole jobs on this machine",
+		Example: "  labserver bench shuffle --records 60000000 --record-bytes 100\n" +
+			"  labserver bench state --backend lsm --keys 1000000 --json\n" +
+			"  labserver bench sessions --sessions 1,10,40",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("labserver bench needs what to measure: there are shuffle, state, checkpoint, rescale, sessions, viewers")
 			}
-			return usage("no bench %q: there are shuffle, state, checkpoint, rescale, sessions, viewers", args[0])
+			what := []string{"shuffle", "state", "checkpoint", "rescale", "sessions", "viewers"}
+			if near := labs.Nearest(args[0], what); len(near) > 0 {
+				return usage("no bench %q: did you mean labserver bench %s?", args[0], near[0])
+			}
+			return usage("no bench %q: there are %s", args[0], strings.Join(what, ", "))
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
@@ -61,24 +69,33 @@ func newBenchShuffle(s streams) *cobra.Command {
 	f.IntVar(&o.BufferTimeoutMs, "buffer-timeout", 100, "ms; 0 flushes each record, -1 sends only full buffers")
 	f.StringVar(&o.Transport, "transport", "tcp", "tcp or memory")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	completeWords(c, "transport", "tcp", "memory")
 	return c
 }
 
 func checkShuffle(o *labs.ShuffleOptions) error {
-	for _, b := range []struct {
-		flag       string
-		value      int64
-		low, above int64
-	}{
+	err := checkBounds([]bound{
 		{"records", o.Records, 1, 1 << 50}, {"keys", o.Keys, 1, 1 << 27}, {"record-bytes", int64(o.RecordBytes), 0, 1 << 20},
 		{"parallelism", int64(o.Parallelism), 1, 64}, {"task-managers", int64(o.TaskManagers), 1, 16}, {"buffer-timeout", int64(o.BufferTimeoutMs), -1, 60_000},
-	} {
-		if b.value < b.low || b.value > b.above {
-			return usage("--%s: %d is not from %d to %d", b.flag, b.value, b.low, b.above)
-		}
+	})
+	if err == nil && o.Transport != "tcp" && o.Transport != "memory" {
+		err = usage("--transport: %q is not one of tcp, memory", o.Transport)
 	}
-	if o.Transport != "tcp" && o.Transport != "memory" {
-		return usage("--transport: %q is not one of tcp, memory", o.Transport)
+	return err
+}
+
+// bound is what the number of a flag may be, both ends included.
+type bound struct {
+	flag      string
+	value     int64
+	low, high int64
+}
+
+func checkBounds(all []bound) error {
+	for _, b := range all {
+		if b.value < b.low || b.value > b.high {
+			return usage("--%s: %d is not from %d to %d", b.flag, b.value, b.low, b.high)
+		}
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ func stateFlags(c *cobra.Command, o *labs.StateOptions, asJSON *bool) {
 	f.Int64Var(&o.MemoryBytes, "memory", o.MemoryBytes, "bytes for the lsm state of one task manager")
 	f.StringVar(&o.Transport, "transport", "tcp", "tcp or memory")
 	f.BoolVar(asJSON, "json", false, "print JSON")
+	completeWords(c, "backend", "hashmap", "lsm")
+	completeWords(c, "transport", "tcp", "memory")
 }
 
 // measured runs a bench and prints its result.
@@ -102,20 +104,14 @@ func newBenchRescale(s streams) *cobra.Command {
 }
 
 func checkState(o *labs.StateOptions) error {
-	for _, b := range []struct {
-		flag       string
-		value      int64
-		low, above int64
-	}{
+	err := checkBounds([]bound{
 		{"records", o.Records, 0, 1 << 50}, {"keys", o.Keys, 1, 1 << 27}, {"record-bytes", int64(o.RecordBytes), 0, 1 << 20},
 		{"parallelism", int64(o.Parallelism), 1, 64}, {"task-managers", int64(o.TaskManagers), 1, 16}, {"buffer-timeout", int64(o.BufferTimeoutMs), -1, 60_000},
 		{"memory", o.MemoryBytes, 1 << 20, 1 << 40}, {"checkpoints", int64(o.Checkpoints), 0, 1000}, {"to", int64(o.To), 0, 64},
-	} {
-		if b.value < b.low || b.value > b.above {
-			return usage("--%s: %d is not from %d to %d", b.flag, b.value, b.low, b.above)
-		}
-	}
+	})
 	switch {
+	case err != nil:
+		return err
 	case o.Backend != "hashmap" && o.Backend != "lsm":
 		return usage("--backend: %q is not one of hashmap, lsm", o.Backend)
 	case o.Transport != "tcp" && o.Transport != "memory":

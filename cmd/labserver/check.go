@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -48,20 +50,28 @@ func newCheck(s streams) *cobra.Command {
 			"Without an EXERCISE it takes those that have a folder in DIR. A single exercise's file may lie in DIR itself.\n" +
 			"The exit status is 1 if an exercise is not passed.\n" +
 			"--autograder FILE.zip checks nothing: it writes a ready autograder for Gradescope with these exercises.",
+		Example: "  labserver check debloater\n" +
+			"  labserver check debloater --only average --seed 7\n" +
+			"  labserver check all --dir course --format junit > results.xml\n" +
+			"  labserver check debloater --autograder debloater.zip",
+		ValidArgsFunction:     completeExercises(0),
 		DisableFlagsInUseLine: true,
 		RunE:                  func(c *cobra.Command, args []string) error { return check(c.Context(), args, &f, s) },
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.dir, "dir", ".", "folder of your work")
-	fl.StringVar(&f.format, "format", "text", "text, json, junit or gradescope")
-	fl.StringVar(&f.lang, "lang", "", "en or zh; by default the language of this terminal")
-	fl.StringSliceVar(&f.only, "only", nil, "the id of a check to run alone; may be repeated")
-	fl.Uint64Var(&f.seed, "seed", 0, "the one seed to run with")
-	fl.StringVar(&f.data, "data", "", "data folder of the server whose signed records are trusted")
-	fl.StringVar(&f.submit, "submit", "", "address of the class's server to report the results to, such as http://192.0.2.7:8090")
-	fl.StringVar(&f.token, "token", "", "your token for it; it stands on your page")
-	fl.StringVar(&f.submitCA, "submit-ca", "", "file of its certificate, where nobody that this machine trusts has signed it")
-	fl.StringVar(&f.autograder, "autograder", "", "write a Gradescope autograder to this zip file and check nothing")
+	fl.StringVar(&f.dir, "dir", ".", "`DIR` of your work")
+	fl.StringVar(&f.format, "format", "text", "`FORMAT`: text, json, junit or gradescope")
+	fl.StringVar(&f.lang, "lang", "", "`LANGUAGE`: en or zh; by default that of this terminal")
+	fl.StringSliceVar(&f.only, "only", nil, "the `ID` of a check to run alone; may be repeated")
+	fl.Uint64Var(&f.seed, "seed", 0, "the one seed to run with, a `NUMBER`")
+	fl.StringVar(&f.data, "data", "", "data folder (`DIR`) of the server whose signed records are trusted")
+	fl.StringVar(&f.submit, "submit", "", "address (`URL`) of the class's server to report the results to, such as http://192.0.2.7:8090")
+	fl.StringVar(&f.token, "token", "", "your `TOKEN` for it; it stands on your page")
+	fl.StringVar(&f.submitCA, "submit-ca", "", "`FILE` of its certificate, where nobody that this machine trusts has signed it")
+	fl.StringVar(&f.autograder, "autograder", "", "write a Gradescope autograder to this zip `FILE` and check nothing")
+	completeWords(c, "format", slices.Sorted(maps.Keys(formats))...)
+	completeWords(c, "lang", "en", "zh")
+	completeFolder(c, "dir", "data")
 	return c
 }
 
@@ -87,6 +97,9 @@ func check(ctx context.Context, args []string, f *checkFlags, s streams) error {
 	}
 	if info, err := os.Stat(f.dir); err != nil || !info.IsDir() {
 		return usage("--dir %s: give a folder that exists", f.dir)
+	}
+	if f.data != "" && labs.TrustedRecordKey(f.data) == nil {
+		return usage("--data %s: there is no key of a server: give the folder that labserver serve had as --data", f.data)
 	}
 	list, err := chosen(args, f)
 	if err != nil {
@@ -196,9 +209,7 @@ func checkAll(ctx context.Context, list []*kit.Exercise, work []*runner.Submissi
 	defer line.end()
 	o := runner.Options{Only: f.only, Seed: f.seed, Dir: f.dir, Run: runner.RunLab}
 	if f.data != "" {
-		if key := labs.TrustedRecordKey(f.data); key != nil {
-			o.Trusted = append(o.Trusted, ed25519.PublicKey(key))
-		}
+		o.Trusted = []ed25519.PublicKey{labs.TrustedRecordKey(f.data)}
 	}
 	var results []*kit.Result
 	for i, e := range list {
@@ -240,5 +251,5 @@ func terminalLanguage(env func(string) string) string {
 // exists says whether there is something at a path.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }

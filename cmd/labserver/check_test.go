@@ -21,8 +21,14 @@ import (
 	"weir/exercises/kit/sandbox"
 )
 
+// asLabserver in the environment has this program be labserver.
+const asLabserver = "TEST_AS_LABSERVER"
+
 func TestMain(m *testing.M) {
 	sandbox.RunChild()
+	if os.Getenv(asLabserver) != "" {
+		main()
+	}
 	os.Exit(m.Run())
 }
 
@@ -183,7 +189,7 @@ func TestCheckRefusals(t *testing.T) {
 		{"check debloater --submit http://x", []string{"--token"}},
 		{"check debloater --submit class --token t", []string{"--submit", "http://"}},
 		{"check --autograder x.zip", []string{"--autograder", "EXERCISE"}},
-		{"new", []string{"needs a EXERCISE"}},
+		{"new", []string{"needs an EXERCISE"}},
 		{"new debloatr", []string{"did you mean debloater?"}},
 	} {
 		out, errs, status := labserver(t, "", strings.Fields(c.args)...)

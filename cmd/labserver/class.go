@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,13 +12,16 @@ import (
 
 	"weir/class"
 	"weir/class/store"
+	"weir/web"
 )
 
 func newClass(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "class COMMAND",
 		Short: "Tells of the classes of a server, and makes a new link for an instructor",
-		Args:  exactly("COMMAND"),
+		Example: "  labserver class list --data /var/lib/weir\n" +
+			"  labserver class link --data /var/lib/weir 7KQ29MXD",
+		Args: exactly("COMMAND"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return usage("no command %q: there are list and link", args[0])
 		},
@@ -33,10 +34,10 @@ func newClass(s streams) *cobra.Command {
 func openClasses(ctx context.Context, d *database) (*store.Store, error) {
 	address := d.address()
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok && !exists(path) {
-		return nil, usage("--db %s: there is no such file", address)
+		return nil, noDatabase(address)
 	}
 	st, err := store.Open(ctx, address)
-	return st, storeError(err)
+	return st, databaseError(address, err)
 }
 
 func newClassList(s streams) *cobra.Command {
@@ -101,7 +102,7 @@ func newClassLink(s streams) *cobra.Command {
 			if err := st.Audit(ctx, class.Audited{Class: k.ID, Who: "operator", What: "new instructor link"}); err != nil {
 				return storeError(err)
 			}
-			if err := d.keepLink(before, token); err != nil {
+			if err := web.KeepLink(d.data, before, token); err != nil {
 				return err
 			}
 			servers, err := st.Servers(ctx)
@@ -118,17 +119,6 @@ func newClassLink(s streams) *cobra.Command {
 	}
 	d.flags(c)
 	return c
-}
-
-// keepLink puts a new token in the place of the one before in the data folder, where the server that made the class keeps it to
-// print the link again.
-func (d *database) keepLink(before []byte, token string) error {
-	path := filepath.Join(d.data, "class", "instructor.token")
-	b, err := os.ReadFile(path)
-	if err != nil || string(class.HashToken(strings.TrimSpace(string(b)))) != string(before) {
-		return nil // another server keeps it, or nobody does
-	}
-	return os.WriteFile(path, []byte(token+"\n"), 0o600)
 }
 
 // oneClass finds a class by its name, join code or id; without any, the only one there is.

@@ -19,8 +19,13 @@ func newKeygroup(s streams) *cobra.Command {
 	var typ string
 	var maxParallelism, parallelism int
 	c := &cobra.Command{
-		Use:                   "keygroup [--type long|int|string|bool|double] [--max-parallelism 128] [--parallelism 2] [KEY... | -]",
-		Short:                 "Says which key group and subtask each key goes to, one JSON line a key",
+		Use:   "keygroup [--type long|int|string|bool|double] [--max-parallelism 128] [--parallelism 2] [KEY... | -]",
+		Short: "Says which key group and subtask each key goes to, one JSON line a key",
+		Long: "Says which key group and subtask each key goes to, as Flink does: one JSON line a key.\n" +
+			"With - it reads one key a line. Write -- before keys that begin with a dash and are no numbers.",
+		Example: "  labserver keygroup 1 -5 42\n" +
+			"  labserver keygroup --parallelism 3 --type string alice bob carol\n" +
+			"  cut -d, -f1 flights.csv | labserver keygroup --type string -",
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -58,9 +63,10 @@ func newKeygroup(s streams) *cobra.Command {
 			return errors.Join(err, p.out.Flush())
 		},
 	}
-	c.Flags().StringVar(&typ, "type", "long", "type of the keys: long, int, string, bool or double")
-	c.Flags().IntVar(&maxParallelism, "max-parallelism", 128, "number of key groups")
-	c.Flags().IntVar(&parallelism, "parallelism", 2, "number of subtasks")
+	c.Flags().StringVar(&typ, "type", "long", "`TYPE` of the keys: long, int, string, bool or double")
+	c.Flags().IntVar(&maxParallelism, "max-parallelism", 128, "`NUMBER` of key groups")
+	c.Flags().IntVar(&parallelism, "parallelism", 2, "`NUMBER` of subtasks")
+	completeWords(c, "type", "long", "int", "string", "bool", "double")
 	return c
 }
 

@@ -14,9 +14,11 @@ import (
 func newLabs(s streams) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:   "labs [--json]",
-		Short: "Lists the labs with their knobs",
-		Args:  exactly(),
+		Use:                   "labs [--json]",
+		Short:                 "Lists the labs with their knobs",
+		Example:               "  labserver labs\n  labserver labs --json | jq -r '.[].id'",
+		Args:                  exactly(),
+		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
 				return printJSON(s.out, labs.List())
@@ -38,6 +40,13 @@ func listLabs(w io.Writer) error {
 		}
 	}
 	return t.Flush()
+}
+
+// printJSONLine writes a value as JSON on one line.
+func printJSONLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }
 
 // printJSON writes a value as indented JSON with a final newline.

@@ -10,18 +10,28 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"weir/exercises/kit/sandbox"
 )
 
 func main() {
 	sandbox.RunChild() // does not return in a process that runs a learner's core
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
-		stop() // a second Ctrl-C ends the process at once
-	}()
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	go letGo(ctx, stop)
 	os.Exit(execute(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// letGo has a second Ctrl-C end the process at once, but none of the same breath as the first: timeout(1) and the like send
+// one signal to the process and to its group, and the result so far would be lost.
+func letGo(ctx context.Context, stop func()) {
+	<-ctx.Done()
+	time.Sleep(time.Second)
+	stop()
 }
 
 // streams are what a command reads and writes.

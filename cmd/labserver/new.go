@@ -25,7 +25,9 @@ func newNew(s streams) *cobra.Command {
 		Short: "Writes what an exercise begins with into a folder of yours",
 		Long: "Writes DIR/<exercise> with the task and what it begins with: core.go with its interface, or answer.json.\n" +
 			"What is there already stays as it is, unless --force is given.",
+		Example:               "  labserver new debloater\n  labserver new all --dir course",
 		Args:                  exactly("EXERCISE"),
+		ValidArgsFunction:     completeExercises(1),
 		DisableFlagsInUseLine: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			list := exercises.All()
@@ -36,6 +38,9 @@ func newNew(s streams) *cobra.Command {
 				}
 				list = []*kit.Exercise{e}
 			}
+			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+				return usage("--dir %s: that is not a folder: give one to make the exercise's folder in", dir)
+			}
 			for _, e := range list {
 				if err := begin(e, dir, force, s); err != nil {
 					return err
@@ -44,8 +49,9 @@ func newNew(s streams) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", ".", "folder to make the exercise's folder in")
+	c.Flags().StringVar(&dir, "dir", ".", "`DIR` to make the exercise's folder in")
 	c.Flags().BoolVar(&force, "force", false, "overwrite your work with the starter")
+	completeFolder(c, "dir")
 	return c
 }
 
@@ -70,11 +76,12 @@ func begin(e *kit.Exercise, dir string, force bool, s streams) error {
 			}
 			replaced = append(replaced, name)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = os.WriteFile(path, files[name], 0o644)
 		}
-		if err := os.WriteFile(path, files[name], 0o644); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w: give another folder with --dir", path, reason(err))
 		}
 	}
 	if len(replaced) > 0 {

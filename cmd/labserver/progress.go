@@ -51,9 +51,7 @@ func (p *progress) show(snapshot func() *metric.Snapshot) {
 			break
 		}
 	}
-	line := b.String()
-	_, _ = io.WriteString(p.w, clearLine+line[:min(len(line), mostColumns)])
-	p.shown = true
+	p.say(b.String())
 }
 
 // say shows a line of its own words.

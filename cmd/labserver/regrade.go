@@ -39,6 +39,7 @@ func newRegrade(s streams) *cobra.Command {
 			"comes out otherwise than it was graded. Of each learner and exercise it takes the result that counts.\n" +
 			"--seeds fresh runs with seeds that nobody has seen, which code that was fitted to the usual ones fails.\n" +
 			"The exit status is 1 if a result differs or could not be judged. Predictions and records are not run.",
+		Example:               "  labserver regrade --seeds fresh class.json",
 		Args:                  exactly("EXPORT"),
 		DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -58,10 +59,10 @@ func newRegrade(s streams) *cobra.Command {
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.seeds, "seeds", "usual", "usual: those of labserver check; fresh: new random ones")
+	fl.StringVar(&f.seeds, "seeds", "usual", "`WHICH`: usual, those of labserver check, or fresh, new random ones")
 	fl.BoolVar(&f.all, "all", false, "every result with code, not only those that count")
 	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object for each result, also for those as before")
-	fl.StringSliceVar(&f.only, "only", nil, "the exercise to run alone; may be repeated")
+	fl.StringSliceVar(&f.only, "only", nil, "the `EXERCISE` to run alone; may be repeated")
 	return c
 }
 
@@ -224,9 +225,7 @@ func (r *regraded) judge(result *kit.Result) {
 // print writes a result that differs as a line, or any as JSON.
 func (r *regraded) print(w io.Writer, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(r)
+		return printJSONLine(w, r)
 	}
 	if !r.Differs {
 		return nil

@@ -19,12 +19,16 @@ func newRestore(s streams) *cobra.Command {
 		Long: "Reads the classes of a FILE that labserver backup wrote into a database, which is made where there is none: all of them, or with\n" +
 			"an error none. A database that has classes is left alone, unless --force puts those of FILE in their place.\n" +
 			"Stop the servers on the database before.",
+		Example:               "  labserver restore --db postgres://weir@db.example.org/weir weir-2026-09-01.backup",
 		Args:                  exactly("FILE"),
 		DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := store.Restore(c.Context(), d.address(), args[0], force)
 			if errors.Is(err, class.ErrConflict) {
 				return usage("%w: give --force to put those of %s in their place", err, args[0])
+			}
+			if errors.Is(err, class.ErrUnavailable) {
+				return databaseError(d.address(), err)
 			}
 			if err != nil {
 				return storeError(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,26 +34,47 @@ func newRun(s streams) *cobra.Command {
 		Use:   "run LAB [--set KNOB=V]... [--at 20s:KNOB=V]... [--for 30s] [--input FILE --key COLUMN] [--restore DIR] [--checkpoint-dir DIR] [--record FILE] [--json]",
 		Short: "Runs a lab's job without the page and prints its last readings",
 		Long: "Runs a lab's job until its input ends, --for is over, or Ctrl-C, and prints its last readings.\n" +
-			"--input flights takes the built-in flights.",
+			"--input flights takes the built-in flights. Of a knob that is set twice the last value counts.\n" +
+			"labserver labs lists the labs with their knobs. The actions of --at are " + strings.Join(timedActions(), ", ") + ".",
+		Example: "  labserver run backpressure --for 45s --at 20s:debloat=true\n" +
+			"  labserver run key-groups --input flights --key dest --set parallelism=3 --json\n" +
+			"  labserver run rescale --set backend=lsm --at 10s:parallelism=3 --for 20s --checkpoint-dir kept\n" +
+			"  labserver run rescale --set backend=lsm --restore kept/chk-3 --for 10s\n" +
+			"  labserver run skew --for 60s --at 5s:hotKeyShare=0.05 --record skew-cure/run.weir",
 		Args:                  exactly("LAB"),
+		ValidArgsFunction:     completeLab,
 		DisableFlagsInUseLine: true,
-		RunE:                  func(c *cobra.Command, args []string) error { return runLab(c.Context(), args[0], &f, s) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("for") && f.length <= 0 {
+				return usage("--for %s: give a time above 0, such as 30s, or leave it out to run until the input ends or Ctrl-C", f.length)
+			}
+			return runLab(c.Context(), args[0], &f, s)
+		},
 	}
 	fl := c.Flags()
-	fl.StringArrayVar(&f.set, "set", nil, "KNOB=VALUE to start with; may be repeated")
-	fl.StringArrayVar(&f.at, "at", nil, "TIME:KNOB=VALUE to change while it runs, such as 20s:debloat=true, or TIME:ACTION, such as 20s:checkpoint; may be repeated")
-	fl.DurationVar(&f.length, "for", 0, "how long to run, such as 30s; without it until the input ends or Ctrl-C")
-	fl.StringVar(&f.input, "input", "", "CSV or NDJSON file to read, plain or gzip")
-	fl.StringVar(&f.key, "key", "", "the file's column to take as key")
-	fl.StringVar(&f.restore, "restore", "", "folder of the checkpoint to start from")
-	fl.StringVar(&f.checkpointDir, "checkpoint-dir", "", "folder to keep checkpoints in; without it they are deleted at the end")
-	fl.StringVar(&f.record, "record", "", "file to write the run's record to, such as run.weir, for the exercises")
+	fl.StringArrayVar(&f.set, "set", nil, "`KNOB=VALUE` to start with; may be repeated")
+	fl.StringArrayVar(&f.at, "at", nil, "`TIME:KNOB=VALUE` to change while it runs, such as 20s:debloat=true, or TIME:ACTION, such as 20s:checkpoint; may be repeated")
+	fl.DurationVar(&f.length, "for", 0, "how long to run, a `TIME` such as 30s; without it until the input ends or Ctrl-C")
+	fl.StringVar(&f.input, "input", "", "CSV or NDJSON `FILE` to read, plain or gzip")
+	fl.StringVar(&f.key, "key", "", "the file's `COLUMN` to take as key")
+	fl.StringVar(&f.restore, "restore", "", "`DIR` of the checkpoint to start from, such as kept/chk-3")
+	fl.StringVar(&f.checkpointDir, "checkpoint-dir", "", "`DIR` to keep checkpoints in; without it they are deleted at the end")
+	fl.StringVar(&f.record, "record", "", "`FILE` to write the run's record to, such as run.weir, for the exercises")
 	fl.BoolVar(&f.json, "json", false, "print the last Snapshot as JSON")
+	completeFlag(c, "set", completeKnob)
+	completeFlag(c, "at", completeTimed)
+	completeFolder(c, "restore", "checkpoint-dir")
 	return c
+}
+
+// timedActions are the actions that need no argument: --at has none to give.
+func timedActions() []string {
+	return slices.DeleteFunc(slices.Clone(labs.Actions), func(a string) bool { return a == "rescale" })
 }
 
 // timedKnob is a --at: a knob that changes, or an action.
 type timedKnob struct {
+	word        string // as it was given
 	at          time.Duration
 	name, value string
 	action      bool
@@ -77,14 +99,19 @@ func parseTimed(words []string) ([]timedKnob, error) {
 	for _, w := range words {
 		when, knob, ok := strings.Cut(w, ":")
 		name, value, isKnob := strings.Cut(knob, "=")
-		if !ok || name == "" || !isKnob && !slices.Contains(labs.Actions, name) {
+		switch {
+		case !ok || name == "":
 			return nil, usage("--at %q: give TIME:KNOB=VALUE, such as --at 20s:debloat=true, or TIME:ACTION, such as --at 20s:checkpoint", w)
+		case !isKnob && name == "rescale":
+			return nil, usage("--at %q: give the number of subtasks, such as --at %s:parallelism=3", w, when)
+		case !isKnob && !slices.Contains(labs.Actions, name):
+			return nil, usage("--at %q: %q is no action, and a knob needs a value: give TIME:KNOB=VALUE, or TIME: and one of %s", w, name, strings.Join(timedActions(), ", "))
 		}
 		at, err := time.ParseDuration(when)
 		if err != nil || at < 0 {
 			return nil, usage("--at %q: %q is not a time: give one such as 20s or 1m30s", w, when)
 		}
-		all = append(all, timedKnob{at, name, value, !isKnob})
+		all = append(all, timedKnob{w, at, name, value, !isKnob})
 	}
 	slices.SortStableFunc(all, func(a, b timedKnob) int { return int(a.at - b.at) })
 	return all, nil
@@ -96,9 +123,6 @@ func startOptions(lab string, f *runFlags) (labs.StartOptions, []timedKnob, erro
 	l, err := labs.Find(lab)
 	if err != nil {
 		return o, nil, asUsage(err)
-	}
-	if f.length < 0 {
-		return o, nil, usage("--for %s: give a time above 0, such as 30s", f.length)
 	}
 	if o.Knobs, err = parseKnobs(f.set); err != nil {
 		return o, nil, err
@@ -116,11 +140,14 @@ func startOptions(lab string, f *runFlags) (labs.StartOptions, []timedKnob, erro
 		return o, nil, asUsage(err)
 	}
 	for _, t := range timed {
+		if f.length > 0 && t.at >= f.length {
+			return o, nil, usage("--at %s: the run is over by then: give a time below the %s of --for", t.word, f.length)
+		}
 		if t.action {
 			continue
 		}
 		if v, err = l.With(v, map[string]any{t.name: t.value}); err != nil {
-			return o, nil, usage("--at %s: %w", t.at, err)
+			return o, nil, usage("--at %s: %w", t.word, err)
 		}
 	}
 	return o, timed, nil
@@ -170,7 +197,7 @@ func runLab(ctx context.Context, lab string, f *runFlags, s streams) error {
 	if f.json {
 		err = printJSON(s.out, last)
 	} else {
-		err = printSummary(s.out, last)
+		err = printSummary(s.out, last, f.checkpointDir != "")
 	}
 	if failed == nil {
 		failed = r.Err()
@@ -194,9 +221,18 @@ func recordable(path string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".run-*.weir")
 	if err != nil {
-		return usage("--record %s: %w: give a file in a folder that exists and can be written to", path, err)
+		return usage("--record %s: %w: give a file in a folder that exists and can be written to", path, reason(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// reason is an error without the path that a line says already.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
 
 // watch changes knobs at their times and returns when the job has ended, its time is over, or ctx is.
@@ -217,6 +253,7 @@ func watch(ctx context.Context, r *labs.Run, begin time.Time, timed []timedKnob,
 			next = timer.C
 		}
 		var err error
+		doing := ""
 		done := false
 		select {
 		case <-ctx.Done():
@@ -227,7 +264,7 @@ func watch(ctx context.Context, r *labs.Run, begin time.Time, timed []timedKnob,
 			done = true
 		case <-next:
 			k := timed[0]
-			timed = timed[1:]
+			timed, doing = timed[1:], k.word
 			if k.action {
 				_, err = r.Action(k.name, nil)
 			} else {
@@ -243,7 +280,7 @@ func watch(ctx context.Context, r *labs.Run, begin time.Time, timed []timedKnob,
 			timer.Stop()
 		}
 		if err != nil {
-			return fmt.Errorf("--at: %w", err)
+			return fmt.Errorf("--at %s: %w", doing, err)
 		}
 		if done {
 			return nil

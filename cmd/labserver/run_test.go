@@ -119,3 +119,43 @@ func TestBenchShuffle(t *testing.T) {
 		t.Errorf("%v: %d %s%s", err, status, out, errs)
 	}
 }
+
+// Keys come from a file: in the summary none of them breaks its line or speaks to the terminal.
+func TestKeysInTheSummary(t *testing.T) {
+	file := write(t, "keys.csv", "k,n\n\"two\nlines\",1\n,2\n\x1b[2J,3\n北京,4\n")
+	out, errs, status := labserver(t, "", "run", "key-groups", "--input", file, "--key", "k")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	for _, want := range []string{`"two\nlines"  1`, `""            1`, `"\x1b[2J"     1`, "北京"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in %s", want, out)
+		}
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("an escape sequence in %q", out)
+	}
+}
+
+// The folder of checkpoints that are deleted at the end is not shown; one that stays is, and with it what a restored run
+// began from.
+func TestPathsInTheSummary(t *testing.T) {
+	dir := t.TempDir()
+	args := func(more ...string) []string {
+		return append([]string{"run", "key-groups", "--input", "flights", "--key", "dest", "--set", "rate=16000", "--set", "checkpointIntervalMs=200"}, more...)
+	}
+	out, errs, status := labserver(t, "", args()...)
+	if status != 0 || errs != "" || !strings.Contains(out, "COMPLETED") || strings.Contains(out, "chk-") || strings.Contains(out, "from checkpoint") {
+		t.Errorf("status %d, %s, %s", status, errs, out)
+	}
+	if out, errs, status = labserver(t, "", args("--checkpoint-dir", dir)...); status != 0 || errs != "" || !strings.Contains(out, filepath.Join(dir, "chk-")) {
+		t.Errorf("kept: status %d, %s, %s", status, errs, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(dir, "chk-*"))
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("no checkpoint was kept: %v", err)
+	}
+	if out, errs, status = labserver(t, "", args("--restore", kept[0])...); status != 0 || errs != "" || !strings.Contains(out, "from checkpoint "+strings.TrimPrefix(filepath.Base(kept[0]), "chk-")+"\n") {
+		t.Errorf("restored from %s: status %d, %s, %s", kept[0], status, errs, out)
+	}
+}

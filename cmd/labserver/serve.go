@@ -2,7 +2,9 @@ package main
 
 import (
 	"log/slog"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +24,9 @@ func newServe(s streams) *cobra.Command {
 			"the instructor, the join code, and the addresses at which learners join.\n" +
 			"With --join it is still yours alone, and you are in a class with it: labs and checks run on this machine, the class sees\n" +
 			"where you are, your run in small, and your results. URL is the address at which learners join, or your personal link.",
+		Example: "  labserver serve --addr 127.0.0.1:0\n" +
+			"  labserver serve --class --data /var/lib/weir\n" +
+			"  labserver serve --join 'http://192.0.2.7:8090/class?code=7KQ29MXD' --name Ana",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
@@ -30,7 +35,10 @@ func newServe(s streams) *cobra.Command {
 			}
 			o.Logger = slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: level}))
 			o.Out = s.out
-			var err error
+			err := checkAddr(o.Addr)
+			if err != nil {
+				return err
+			}
 			if o.Class, err = f.options(c); err != nil {
 				return err
 			}
@@ -40,16 +48,32 @@ func newServe(s streams) *cobra.Command {
 			if f.class && !c.Flags().Changed("addr") {
 				o.Addr = web.DefaultClassAddr
 			}
-			return web.Serve(c.Context(), o)
+			if err = web.Serve(c.Context(), o); o.Class != nil {
+				err = databaseError((&database{o.Class.DB, o.DataDir}).address(), err)
+			}
+			return err
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&o.Addr, "addr", web.DefaultAddr, "address to listen on; port 0 picks a free one; "+web.DefaultClassAddr+" with --class")
-	fl.StringVar(&o.DataDir, "data", "data", "folder for uploads and checkpoints")
+	fl.StringVar(&o.Addr, "addr", web.DefaultAddr, "address (`HOST:PORT`) to listen on; port 0 picks a free one; "+web.DefaultClassAddr+" with --class")
+	fl.StringVar(&o.DataDir, "data", "data", "folder (`DIR`) for uploads, checkpoints, progress and classes")
 	fl.BoolVar(&verbose, "verbose", false, "log each request")
 	f.add(c)
 	j.add(c)
+	completeFolder(c, "data")
 	return c
+}
+
+// checkAddr refuses what is no HOST:PORT.
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return usage("--addr %q is not HOST:PORT: give one such as %s", addr, web.DefaultAddr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usage("--addr %q: %q is no port: give a number from 1 to 65535, or 0 for any free one", addr, port)
+	}
+	return nil
 }
 
 // classFlags are the words of serve that need --class.
@@ -66,17 +90,17 @@ func (f *classFlags) add(c *cobra.Command) {
 	fl, d := c.Flags(), web.DefaultClassLimits
 	fl.BoolVar(&f.class, "class", false, "serve classes to the network")
 	only := func(name string) { f.classOnly = append(f.classOnly, name) }
-	fl.StringVar(&f.o.DB, "db", "", "where people and results are kept: sqlite:PATH or postgres://...; a file in the data folder by default")
+	fl.StringVar(&f.o.DB, "db", "", "where people and results are kept, a `URL`: sqlite:PATH or postgres://...; a file in the data folder by default")
 	only("db")
-	fl.StringVar(&f.o.TLSCert, "tls-cert", "", "certificate file, to serve https")
+	fl.StringVar(&f.o.TLSCert, "tls-cert", "", "certificate `FILE`, to serve https")
 	only("tls-cert")
-	fl.StringVar(&f.o.TLSKey, "tls-key", "", "its key file")
+	fl.StringVar(&f.o.TLSKey, "tls-key", "", "its key `FILE`")
 	only("tls-key")
-	fl.StringSliceVar(&f.proxies, "trusted-proxy", nil, "network of a proxy in front, such as 127.0.0.1/32, whose word on a caller's address is taken; may be repeated")
+	fl.StringSliceVar(&f.proxies, "trusted-proxy", nil, "`NETWORK` of a proxy in front, such as 127.0.0.1/32, whose word on a caller's address is taken; may be repeated")
 	only("trusted-proxy")
-	fl.StringSliceVar(&f.o.Hosts, "host", nil, "name by which browsers reach this server, such as lab.example.org; may be repeated")
+	fl.StringSliceVar(&f.o.Hosts, "host", nil, "`NAME` by which browsers reach this server, such as lab.example.org; may be repeated")
 	only("host")
-	fl.StringVar(&f.o.Advertise, "advertise", "", "address at which the other servers on the database reach this one, such as http://10.0.0.7:8090; by default the first of its own")
+	fl.StringVar(&f.o.Advertise, "advertise", "", "`URL` at which the other servers on the database reach this one, such as http://10.0.0.7:8090; by default the first of its own")
 	only("advertise")
 	fl.IntVar(&f.o.Limits.Sessions, "max-sessions", d.Sessions, "jobs that run at once; learners beyond them wait in a queue")
 	only("max-sessions")

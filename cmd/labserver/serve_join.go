@@ -15,10 +15,10 @@ type joinFlags struct {
 
 func (f *joinFlags) add(c *cobra.Command) {
 	fl := c.Flags()
-	fl.StringVar(&f.url, "join", "", "be in a class with this machine's own engine: the address at which learners join, or your personal link")
-	fl.StringVar(&f.code, "code", "", "the join code, where the address of --join has none")
-	fl.StringVar(&f.name, "name", "", "your name in the class; without it the page asks")
-	fl.StringVar(&f.ca, "join-ca", "", "file of the certificate of the class's server, where nobody that this machine trusts has signed it")
+	fl.StringVar(&f.url, "join", "", "be in a class with this machine's own engine: the `URL` at which learners join, or your personal link")
+	fl.StringVar(&f.code, "code", "", "the join `CODE`, where the address of --join has none")
+	fl.StringVar(&f.name, "name", "", "your `NAME` in the class; without it the page asks")
+	fl.StringVar(&f.ca, "join-ca", "", "`FILE` of the certificate of the class's server, where nobody that this machine trusts has signed it")
 }
 
 // options are nil without --join.

@@ -6,8 +6,10 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"weir/engine/metric"
 )
@@ -15,11 +17,26 @@ import (
 // mostCounts is how many counts by key the summary lists.
 const mostCounts = 20
 
-// printSummary writes a Snapshot for a reader without --json.
-func printSummary(w io.Writer, s *metric.Snapshot) error {
+// shownKey is a key as one word of one line, whatever a file had in it: empty, a line's end, a terminal's command.
+func shownKey(k string) string {
+	if k == "" || strings.ContainsFunc(k, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(k)
+	}
+	return k
+}
+
+// printSummary writes a Snapshot for a reader without --json; kept says that its checkpoints are still there.
+func printSummary(w io.Writer, s *metric.Snapshot, kept bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	p := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format, args...) }
-	p("%s: %s after %s, %d records emitted, %d processed\n", s.Lab, s.State, secondsOf(s), s.Totals.RecordsEmitted, s.Totals.RecordsProcessed)
+	p("%s: %s after %s, %d records emitted, %d processed", s.Lab, s.State, secondsOf(s), s.Totals.RecordsEmitted, s.Totals.RecordsProcessed)
+	if s.RestoredCheckpointID > 0 {
+		p(", from checkpoint %d", s.RestoredCheckpointID)
+	}
+	if s.Restarts > 0 {
+		p(", restarts: %d", s.Restarts)
+	}
+	p("\n")
 	if s.Failure != "" {
 		p("failure: %s\n", s.Failure)
 	}
@@ -40,6 +57,9 @@ func printSummary(w io.Writer, s *metric.Snapshot) error {
 	if len(s.Checkpoints) > 0 {
 		p("\ncheckpoint\tstatus\tms\tbytes\t\n")
 		for _, c := range s.Checkpoints {
+			if !kept {
+				c.Path = ""
+			}
 			p("%d\t%s\t%d\t%d\t%s\n", c.ID, c.Status, c.EndToEndDurationMs, c.CheckpointedBytes, cmp.Or(c.Failure, c.Path))
 		}
 	}
@@ -52,7 +72,7 @@ func printSummary(w io.Writer, s *metric.Snapshot) error {
 		})
 		p("\nkey\tcount\t(%d keys)\n", len(keys))
 		for _, k := range keys[:min(mostCounts, len(keys))] {
-			p("%s\t%d\t\n", k, counts[k])
+			p("%s\t%d\t\n", shownKey(k), counts[k])
 		}
 		if len(keys) > mostCounts {
 			p("...\t\t\n")

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,6 +22,7 @@ func newVerify(s streams) *cobra.Command {
 		Long: "Replays golden files, which hold what real Flink answered, against the engine's own code.\n" +
 			"A PATH is a file, or a folder whose .json and .txt files are taken as far as they are golden files.\n" +
 			"The exit status is 1 if a case is wrong or a file is damaged.",
+		Example:               "  labserver verify testdata/golden\n  labserver verify --json keygroups.json",
 		DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -113,18 +112,23 @@ func (v *verifier) run(ctx context.Context, files []goldenFile) error {
 		if report.Wrong > 0 {
 			wrong = append(wrong, f.path)
 		}
-		if err := v.line(v.out, verified{f.path, report.Cases, report.Wrong, report.FirstWrong}); err != nil {
+		if err := v.line(verified{f.path, report.Cases, report.Wrong, report.FirstWrong}); err != nil {
 			return err
 		}
 	}
-	switch {
-	case replayed == 0 && len(failed) == 0:
+	if replayed == 0 && len(failed) == 0 {
 		return usage("nothing was verified: there is %w in the folder", golden.ErrUnknown)
-	case len(skipped) > 0:
-		_, _ = fmt.Fprintf(v.err, "labserver: left out, no golden files of a known sort: %s\n", some(skipped))
 	}
 	if len(wrong) > 0 {
 		failed = append(failed, fmt.Errorf("not what Flink gives: %s", strings.Join(wrong, ", ")))
+	}
+	if len(skipped) > 0 {
+		note := "left out, no golden files of a known sort: " + some(skipped)
+		if len(failed) == 0 {
+			_, err := fmt.Fprintln(v.err, "labserver:", note)
+			return err
+		}
+		failed = append(failed, errors.New(note))
 	}
 	return joined(failed)
 }
@@ -150,16 +154,14 @@ func joined(failed []error) error {
 	return errors.New(strings.Join(text, "; "))
 }
 
-func (v *verifier) line(w io.Writer, f verified) error {
+func (v *verifier) line(f verified) error {
 	if v.asJSON {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(f)
+		return printJSONLine(v.out, f)
 	}
 	text := "none wrong"
 	if f.Wrong > 0 {
 		text = fmt.Sprintf("%d wrong; first %s", f.Wrong, f.FirstWrong)
 	}
-	_, err := fmt.Fprintf(w, "%s: %d cases, %s\n", f.File, f.Cases, text)
+	_, err := fmt.Fprintf(v.out, "%s: %d cases, %s\n", f.File, f.Cases, text)
 	return err
 }

@@ -84,6 +84,10 @@ func TestVerifyReportsAChangedValue(t *testing.T) {
 func TestVerifyRefusals(t *testing.T) {
 	broken := write(t, "netty_frames.json", `{"cases":[{`)
 	other := write(t, "other.json", `{"a":1}`)
+	both := filepath.Dir(write(t, "netty_frames.json", `{"cases":[{`))
+	if err := os.WriteFile(filepath.Join(both, "other.json"), []byte(`{"a":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name   string
 		args   []string
@@ -98,6 +102,7 @@ func TestVerifyRefusals(t *testing.T) {
 		{"a file of another sort", []string{other}, 1, []string{other, "no golden file of a known sort", "netty_frames.json"}},
 		{"a damaged file", []string{broken}, 1, []string{broken, "unexpected end of JSON"}},
 		{"two bad files", []string{broken, other}, 1, []string{broken, other}},
+		{"a damaged file beside one that is left out", []string{both}, 1, []string{"netty_frames.json: ", "unexpected end of JSON", "left out", "other.json"}},
 		{"a damaged file in a folder", []string{filepath.Dir(broken)}, 1, []string{broken, "unexpected end of JSON"}},
 	} {
 		out, errs, status := labserver(t, "", append([]string{"verify"}, c.args...)...)

@@ -16,6 +16,8 @@ func newVersion(s streams) *cobra.Command {
 		Use:   "version",
 		Short: "Prints the version",
 		Args:  exactly(),
+
+		DisableFlagsInUseLine: true,
 		RunE: func(*cobra.Command, []string) error {
 			version, revision := "(devel)", ""
 			if info, ok := debug.ReadBuildInfo(); ok {

@@ -157,8 +157,12 @@ func (c *csvRows) fields() []string {
 
 // checkCount refuses a row that is not as wide as the header.
 func (c *csvRows) checkCount(want int) error {
-	if n := c.count(); n != want {
+	switch n := c.count(); n {
+	case want:
+		return nil
+	case 1:
+		return c.failAt("1 field where the header has %d", want)
+	default:
 		return c.failAt("%d fields where the header has %d", n, want)
 	}
-	return nil
 }

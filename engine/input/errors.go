@@ -35,7 +35,7 @@ func listColumns(columns []string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		if c = clip(c, 60); strings.ContainsFunc(c, unicode.IsControl) || strings.ContainsAny(c, ",\"") {
+		if c = clip(c, 60); strings.ContainsFunc(c, unicode.IsControl) || strings.ContainsAny(c, ",\"") || strings.TrimSpace(c) != c || c == "" {
 			c = strconv.Quote(c) // the error stays one line, and shows where a name ends
 		}
 		b.WriteString(c)

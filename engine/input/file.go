@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 )
 
 // The limits of a file.
@@ -116,6 +117,10 @@ func format(l *lines) (Format, error) {
 		}
 	}
 	head := bytes.TrimPrefix(l.buf[l.start:l.end], utf8BOM)
+	// A picture's first line may be short and have no NUL; with what follows it shows what it is.
+	if !utf8.Valid(head[:min(4, len(head))]) && !mostlyText(head[:min(512, len(head))]) {
+		return "", &Error{File: l.name, Line: 1, Reason: notText}
+	}
 	head = bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case len(head) == 0 && l.eof:

@@ -94,7 +94,7 @@ func (j *jsonLine) space() {
 
 func (j *jsonLine) unexpected(want string) error {
 	if j.pos >= len(j.b) {
-		return fmt.Errorf("not valid JSON: the line ends where %s was expected", want)
+		return fmt.Errorf("not valid JSON: the line ends where %s was expected; an object must be whole on its line", want)
 	}
 	r, _ := utf8.DecodeRune(j.b[j.pos:])
 	return fmt.Errorf("not valid JSON: byte %d is %q where %s was expected", j.pos+1, r, want)

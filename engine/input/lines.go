@@ -69,7 +69,7 @@ func (l *lines) checked(line []byte) ([]byte, error) {
 	}
 	if !utf8.Valid(line) {
 		if l.number == 1 && !mostlyText(line) {
-			return nil, l.fail("the file is binary, not CSV or NDJSON text")
+			return nil, l.fail(notText)
 		}
 		at := 0
 		for b := line; len(b) > 0; {
@@ -88,11 +88,13 @@ func (l *lines) checked(line []byte) ([]byte, error) {
 	return line, nil
 }
 
+const notText = "the file is binary, not CSV or NDJSON text"
+
 // mostlyText tells text in some other encoding from something that is no text at all.
 func mostlyText(b []byte) bool {
 	control := 0
 	for _, c := range b {
-		if c < 0x20 && c != '\t' && c != '\r' && c != '\f' {
+		if c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' {
 			control++
 		}
 	}

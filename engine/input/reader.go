@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"weir/engine/serde"
@@ -53,6 +54,14 @@ func (f *File) noColumn(column string) error {
 	reason := fmt.Sprintf("has no column %q; its columns are %s", clip(column, 60), listColumns(f.Columns))
 	if column == "" {
 		reason = "no key column is named; its columns are " + listColumns(f.Columns)
+	}
+	if f.Format == CSV && len(f.Columns) == 1 {
+		for _, between := range []struct{ mark, name string }{{";", "semicolons"}, {"\t", "tabs"}, {"|", "bars"}} {
+			if strings.Contains(f.Columns[0], between.mark) {
+				reason += "; its fields seem to stand between " + between.name + ": save it with commas"
+				break
+			}
+		}
 	}
 	return &Error{File: f.Name, Column: column, Reason: reason}
 }

@@ -37,12 +37,12 @@ type CheckReport struct {
 	Status    kit.Status `json:"status"`
 	Points    int        `json:"points"`
 	MaxPoints int        `json:"maxPoints"`
-	Expected  string     `json:"expected,omitempty"`
-	Seen      string     `json:"seen,omitempty"`
-	Where     string     `json:"where,omitempty"`
-	Try       string     `json:"try,omitempty"`
-	Seed      uint64     `json:"seed,omitempty"`
-	Command   string     `json:"command,omitempty"`
+	Expected  string     `json:"expected"`
+	Seen      string     `json:"seen"`
+	Where     string     `json:"where"`
+	Try       string     `json:"try"`
+	Seed      uint64     `json:"seed"`
+	Command   string     `json:"command"`
 }
 
 // NewReport puts results into one language, en or zh.

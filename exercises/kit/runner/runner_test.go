@@ -136,7 +136,9 @@ func TestWorkThatCannotBeJudged(t *testing.T) {
 		says   string
 	}{
 		{e, Submission{}, kit.NotRun, "no guess/answer.json yet"},
-		{e, Submission{Answer: []byte(`[1]`)}, kit.Failed, "not a JSON object"},
+		{e, Submission{Answer: []byte(`[1]`)}, kit.Failed, "not a JSON object: it must begin with {"},
+		{e, Submission{Answer: []byte(`null`)}, kit.NotRun, "not a JSON object"},
+		{e, Submission{Answer: []byte("{\n  \"size\": 3,\n  \"mode\": a\n}")}, kit.Failed, "answer.json line 3 is not JSON: invalid character 'a'"},
 		{e, Submission{Answer: []byte(`{"size": null, "mode": "a"}`)}, kit.NotRun, `"size" has no answer yet`},
 		{e, Submission{Answer: []byte(`{"size": "3", "mode": "a"}`)}, kit.Failed, "expected a number of ms"},
 		{e, Submission{Answer: []byte(`{"size": 3, "mode": "c"}`)}, kit.Failed, `one of ["a" "b"]`},
@@ -240,6 +242,12 @@ func TestLoad(t *testing.T) {
 	}
 	if err := os.MkdirAll(dir+"/echo/core.go", 0o700); err != nil {
 		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/answer.json", []byte("\xEF\xBB\xBF{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Load(dir, predict(), true); err != nil || string(s.Answer) != "{}" {
+		t.Errorf("a byte order mark: %q %v", s.Answer, err)
 	}
 	var at *os.PathError
 	if _, err := Load(dir, e, true); err == nil || errors.As(err, &at) || !strings.Contains(err.Error(), "not a file") {

@@ -45,6 +45,7 @@ func Load(dir string, e *kit.Exercise, only bool) (Submission, error) {
 		}
 		*f.to = b
 	}
+	s.Answer = bytes.TrimPrefix(s.Answer, []byte("\uFEFF")) // an editor on Windows may begin a file with it
 	return s, nil
 }
 
@@ -59,7 +60,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
+		return nil, fmt.Errorf("%s is not a file: put your work there as one", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, mostFileBytes+1))
 	switch {
@@ -137,11 +138,8 @@ func (s *Submission) work(e *kit.Exercise, trusted []ed25519.PublicKey) (*kit.Wo
 // readAnswer reads answer.json, and sees that each field is answered with something that it can be.
 func readAnswer(e *kit.Exercise, data []byte) (map[string]any, labs.Text) {
 	var answer map[string]any
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return nil, labs.Text{
-			En: "answer.json is not a JSON object: " + err.Error(),
-			Zh: "answer.json 不是 JSON 对象：" + err.Error(),
-		}
+	if err := json.Unmarshal(data, &answer); err != nil || answer == nil {
+		return nil, noObject(data, err)
 	}
 	if e.Question == nil {
 		return answer, labs.Text{}
@@ -152,6 +150,22 @@ func readAnswer(e *kit.Exercise, data []byte) (map[string]any, labs.Text) {
 		}
 	}
 	return answer, labs.Text{}
+}
+
+// noObject says where answer.json stops being a JSON object.
+func noObject(data []byte, err error) labs.Text {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return labs.Text{
+			En: "answer.json is not a JSON object: it must begin with { and end with }, as labserver new writes it.",
+			Zh: "answer.json 不是 JSON 对象：应以 { 开头、以 } 结尾，如 labserver new 写出的那样。",
+		}
+	}
+	line := 1 + bytes.Count(data[:min(len(data), int(syntax.Offset))], []byte("\n"))
+	return labs.Text{
+		En: fmt.Sprintf("answer.json line %d is not JSON: %s.", line, syntax),
+		Zh: fmt.Sprintf("answer.json 第 %d 行不是 JSON：%s。", line, syntax),
+	}
 }
 
 // unanswered says that an answer.json is as labserver new writes it, or that fields of it still are.
@@ -172,7 +186,7 @@ func fieldProblem(f *kit.Field, v any) labs.Text {
 	if v == nil || v == "" {
 		return labs.Text{
 			En: fmt.Sprintf("answer.json: %q has no answer yet (%s).", f.Name, f.Label.En),
-			Zh: fmt.Sprintf("answer.json:%q 还没有回答(%s)。", f.Name, f.Label.Zh),
+			Zh: fmt.Sprintf("answer.json:%q 还没有回答（%s）。", f.Name, f.Label.Zh),
 		}
 	}
 	if len(f.Choices) == 0 {

@@ -130,7 +130,23 @@ func compile(ctx context.Context, goTool string, files map[string][]byte, wasm s
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return &BuildError{Text: compilerText(strings.ReplaceAll(out.String(), dir, "."))}
+	return refusedBy(strings.ReplaceAll(out.String(), dir, "."))
+}
+
+// notTheirs is what the compiler says of files that no learner wrote.
+var notTheirs = regexp.MustCompile(`(?m)^(\./)?(wire|api)/\w+\.go:.*`)
+
+// refusedBy makes of what the compiler said an error of the core or, where it fails at what is not the learner's, of the
+// machine: with a full disk it takes the standard library for missing.
+func refusedBy(said string) *BuildError {
+	if line := notTheirs.FindString(said); line != "" {
+		line = shortened(line, 300)
+		return &BuildError{NoGo: true, Text: labs.Text{
+			En: "The compiler does not work on this machine: " + line + ". See that the disk is not full and that Go is whole (go build std).",
+			Zh: "本机的编译器不能工作：" + line + "。请检查磁盘是否已满、Go 的安装是否完整（go build std）。",
+		}}
+	}
+	return &BuildError{Text: compilerText(said)}
 }
 
 // keep moves a module to where it is looked for. It appears as a whole.

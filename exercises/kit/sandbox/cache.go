@@ -20,7 +20,10 @@ func cacheDir(name string) (string, error) {
 		return "", fmt.Errorf("there is no place to keep what is built (set HOME or XDG_CACHE_HOME): %w", err)
 	}
 	dir := filepath.Join(base, "weir", name)
-	return dir, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("what is built cannot be kept (set XDG_CACHE_HOME to a folder that can be written to): %w", err)
+	}
+	return dir, nil
 }
 
 func moduleDir() (string, error) { return cacheDir("cores") }

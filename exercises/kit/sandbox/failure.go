@@ -38,7 +38,7 @@ func (f *Failure) Error() string { return f.Text().En }
 func (f *Failure) Text() labs.Text {
 	en, zh := "", ""
 	if f.Line != "" {
-		en, zh = " at "+f.Line, "（位于 "+f.Line+")"
+		en, zh = " at "+f.Line, "（位于 "+f.Line+"）"
 	}
 	switch f.Kind {
 	case Panicked:

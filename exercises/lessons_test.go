@@ -1,11 +1,34 @@
 package exercises
 
 import (
+	"bytes"
+	"io/fs"
 	"slices"
 	"testing"
 
+	"github.com/yuin/goldmark"
+
 	"weir/labs"
 )
+
+// TestTasksAreMarkdown wants no mark of bold in a task that Markdown leaves as it is: beside a Chinese quotation mark it does.
+func TestTasksAreMarkdown(t *testing.T) {
+	for _, e := range All() {
+		for _, lang := range labs.Languages {
+			src, err := fs.ReadFile(e.Files, "task."+lang+".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var html bytes.Buffer
+			if err := goldmark.Convert(src, &html); err != nil {
+				t.Fatal(err)
+			}
+			if i := bytes.Index(html.Bytes(), []byte("**")); i >= 0 {
+				t.Errorf("%s %s: bold is not taken for bold: …%s", e.ID, lang, html.Bytes()[i:min(i+60, html.Len())])
+			}
+		}
+	}
+}
 
 // TestLessonsLinkExercises holds the exercises that lessons link to against the catalogue, and wants every exercise linked
 // by the lesson of its lab, or by any lesson while its lab does not exist.

@@ -7,7 +7,7 @@ import (
 
 func backendsEvidence() []EvidenceDef {
 	return []EvidenceDef{
-		{"backend-size", Text{"The backend decides what a checkpoint writes", "检查点写多少由后端决定"}, judgeBackendSize},
+		{"backend-size", Text{"The backend decides how much a checkpoint writes: incremental lsm less than half of what hashmap does", "检查点写多少由后端决定：增量的 lsm 不到 hashmap 的一半"}, judgeBackendSize},
 		{"storage-place", Text{"The storage decides only where it goes", "存储只决定写到哪里"}, judgeStoragePlace},
 		{"in-place-kept", Text{"On hashmap a change in place is seen by the next read", "在 hashmap 上，原地修改能被下一次读取看到"}, judgeInPlaceKept},
 		{"in-place-lost", Text{"On lsm it is lost", "在 lsm 上，它会丢失"}, judgeInPlaceLost},

@@ -12,7 +12,7 @@ const full = 0.9
 
 func backpressureEvidence() []EvidenceDef {
 	return []EvidenceDef{
-		{"source-pressed", Text{"The source is back-pressured nearly all the time", "source 几乎一直处于背压"}, judgePressed},
+		{"source-pressed", Text{"The source is back-pressured nearly all the time", "source 几乎一直处于反压"}, judgePressed},
 		{"map-busy", Text{"slow-map has no time left, and nothing holds it up", "slow-map 忙到极限，而且没有什么挡着它"}, judgeBusy},
 		{"pools-full", Text{"The buffer pools at both ends are full", "两端的缓冲池都是满的"}, judgePools},
 		{"barrier-waits", Text{"A checkpoint waits for its barriers, not for state", "检查点等的是 barrier，不是状态"}, judgeBarrier},

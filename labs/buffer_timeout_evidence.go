@@ -4,11 +4,11 @@ import "math"
 
 func bufferTimeoutEvidence() []EvidenceDef {
 	return []EvidenceDef{
-		{"waits-half", Text{"At 100 ms a record waits for half of that in the middle", "设为 100 毫秒时，记录等待时间的中位数约为它的一半"}, judgeWaitsHalf},
+		{"waits-half", Text{"At 100 ms the median wait of a record is about half of that", "设为 100 毫秒时，记录等待时间的中位数约为它的一半"}, judgeWaitsHalf},
 		{"more-buffers", Text{"A timeout of 1 ms sends many more, emptier buffers", "1 毫秒的超时会发出多得多、也空得多的 buffer"}, judgeShortTimeout},
 		{"each-record", Text{"With 0 nearly each record travels alone", "设为 0 时，几乎每条记录都单独上路"}, judgeEachRecord},
 		{"only-full", Text{"With -1 only full buffers leave", "设为 -1 时，只有写满的 buffer 才会发出"}, judgeOnlyFull},
-		{"longest-wait", Text{"With -1 the latency is the time that a buffer takes to fill", "设为 -1 时，延迟就是写满一个 buffer 的时间"}, judgeLongestWait},
+		{"longest-wait", Text{"With -1 the median wait is about half the time that a buffer takes to fill", "设为 -1 时，等待时间的中位数约为写满一个 buffer 所需时间的一半"}, judgeLongestWait},
 		{"same-records", Text{"Records per second stay the same in all of them", "几种设置下，每秒记录数都一样"}, judgeSameRecords},
 	}
 }

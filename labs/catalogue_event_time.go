@@ -4,7 +4,7 @@ package labs
 var eventTimeSentences = map[string]Text{
 	"evidence.noWatermark": {"No watermark has come yet.", "还没有收到水位线。"},
 	"evidence.leastWatermark": {"count %[1]d is at %.1[2]f s; of its %[3]d channels that take part the least is at %.1[4]f s, from %[5]s %[6]d.",
-		"count %[1]d 到了 %.1[2]f 秒；参与的 %[3]d 个通道中最小的是 %.1[4]f 秒，来自 %[5]s %[6]d。"},
+		"count %[1]d 到了 %.1[2]f 秒；参与的 %[3]d 条通道中最小的是 %.1[4]f 秒，来自 %[5]s %[6]d。"},
 	"evidence.noWindow": {"No window has fired yet.", "还没有窗口触发。"},
 	"evidence.fired": {"%[1]d results so far. The first open window is [%.1[2]f, %.1[3]f) s, and the watermark is at %.1[4]f s.",
 		"至今 %[1]d 个结果。最早的打开窗口是 [%.1[2]f, %.1[3]f) 秒，水位线在 %.1[4]f 秒。"},

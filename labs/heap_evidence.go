@@ -4,7 +4,7 @@ import "weir/engine/metric"
 
 func heapEvidence() []EvidenceDef {
 	return []EvidenceDef{
-		{"sync-short", Text{"The task stands still only for the sync phase: it takes versions and slots, no entry", "任务只在同步阶段停下：它只记版本和槽位，不复制条目"}, judgeSyncShort},
+		{"sync-short", Text{"The task stands still only for the sync phase, which notes versions and slots: less than a tenth of the async one", "任务只在同步阶段停下：它只记版本和槽位，不到异步阶段的十分之一"}, judgeSyncShort},
 		{"write-copies", Text{"While a snapshot is open, a write copies the old entry first", "快照打开期间，写入会先复制旧条目"}, judgeWriteCopies},
 		{"read-copies", Text{"A read copies too, entry and value: what it gives may be changed in place", "读取也会复制，条目和值都复制：读到的对象可能被原地修改"}, judgeReadCopies},
 		{"given-back", Text{"When the snapshot is released, the old entries are gone", "快照释放之后，旧条目就没有了"}, judgeGivenBack},

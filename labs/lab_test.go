@@ -96,6 +96,9 @@ func TestLessonsMatchInBothLanguages(t *testing.T) {
 				if strings.Contains(string(s.HTML), "knob:") || strings.Contains(string(s.HTML), "evidence:") {
 					t.Errorf("%s %s: step %s has a link that leads nowhere", l.ID, lang, s.ID)
 				}
+				if strings.Contains(string(s.HTML), "**") {
+					t.Errorf("%s %s: step %s has marks of bold that are none", l.ID, lang, s.ID)
+				}
 			}
 		}
 		var told []string

@@ -6,8 +6,8 @@ func lsmLab() *Lab {
 		ID: "lsm", Chapter: ChapterState, Minutes: 15, Level: "core",
 		Title: Text{"Inside the LSM store", "LSM 存储的内部"},
 		Summary: Text{
-			"State as bytes: how a key is put together, what each access serializes, how writes sink from the memtable through the levels, and the memory that all slots share.",
-			"把状态看作字节：键怎样拼成，每次访问要序列化什么，写入怎样从 memtable 沉到各层，以及各个 slot 共享的内存。"},
+			"State as bytes: how a key is put together, what each access serializes, how writes sink from the memtable through the levels, and the memory that the stores of a task manager share.",
+			"把状态看作字节：键怎样拼成，每次访问要序列化什么，写入怎样从 memtable 沉到各层，以及同一个 TaskManager 上各个存储共用的内存。"},
 		Panels: []string{"pipeline", "lsm", "checkpoints", "charts"},
 		Knobs: pick(
 			preset("rate", 5000), preset("recordBytes", 0), preset("keys", 1000), preset("keyType", "long"), preset("stateBytesPerKey", 1024), knob("hotKeyShare"), knob("seed"),

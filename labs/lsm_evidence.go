@@ -7,7 +7,7 @@ func lsmEvidence() []EvidenceDef {
 		{"serializes", Text{"Every access turns values into bytes or back", "每次访问都要把值变成字节，或变回来"}, judgeSerializes},
 		{"prefix-once", Text{"What the key gives is built once a record, however many states are asked", "不管访问几个状态，每条记录只拼一次键的部分"}, judgePrefixOnce},
 		{"memtable-flushed", Text{"Writes collect in the memtable and leave it as one sorted table", "写入先积在 memtable 里，再作为一个有序的表离开"}, judgeFlushed},
-		{"compacted", Text{"Compaction makes fewer and smaller tables of many", "合并把许多表变成更少、更小的表"}, judgeCompacted},
+		{"compacted", Text{"Compaction writes no more than it reads: what was overwritten falls away", "合并写出的不比读入的多：被覆盖的内容就此消失"}, judgeCompacted},
 		{"few-disk-reads", Text{"Most reads are answered by the memtable and the cache", "多数读取由 memtable 和缓存回答"}, judgeFewDiskReads},
 		{"one-budget", Text{"The stores of one task manager share one budget", "同一个 TaskManager 上的存储共用一份预算"}, judgeOneBudget},
 	}

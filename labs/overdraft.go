@@ -13,7 +13,7 @@ import (
 func overdraftLab() *Lab {
 	return &Lab{
 		ID: "overdraft", Chapter: ChapterNetwork, Minutes: 12, Level: "deep",
-		Title: Text{"Overdraft and hard back-pressure", "透支与硬背压"},
+		Title: Text{"Overdraft and hard back-pressure", "透支与硬反压"},
 		Summary: Text{
 			"One record becomes a thousand. Half-way through, the buffers are used up: may the task borrow, or does it get stuck inside the record, with its mail waiting?",
 			"一条记录变成一千条。写到一半，buffer 用完了：任务能借，还是卡在记录中间，连邮件都得等？"},

@@ -142,7 +142,8 @@ func TestLessonsStopAtEveryPoint(t *testing.T) {
 }
 
 // flinkOnly are options of Flink that no knob stands for, and its methods that lessons name.
-var flinkOnly = []string{"execution.buffer-timeout.enabled", "execution.checkpointing.dir"}
+var flinkOnly = []string{"execution.buffer-timeout.enabled", "execution.checkpointing.dir",
+	"state.backend.rocksdb.use-bloom-filter", "state.backend.rocksdb.use-ingest-db-restore-mode"}
 
 // TestLessonsNameFlinksOptions wants the options of Flink in every lesson, in both languages the same, and known by a knob.
 func TestLessonsNameFlinksOptions(t *testing.T) {

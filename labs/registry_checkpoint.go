@@ -38,7 +38,7 @@ func checkpointKnobs() []Knob {
 			Name: "checkpointMode", Group: "checkpoints", Values: []string{"aligned", "unaligned"}, TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.unaligned.enabled",
 			Label: Text{"Checkpoint mode", "检查点方式"},
 			Help: Text{"aligned: barriers wait behind the data. unaligned: they overtake it, and what they pass is stored with the checkpoint.",
-				"aligned：barrier 排在数据后面等。unaligned：barrier 超过数据，被超过的数据存进检查点。"},
+				"aligned：barrier 排在数据后面等。unaligned：barrier 越过数据，被越过的数据存进检查点。"},
 		}, func(s *task.Settings) *string { return &s.CheckpointMode }),
 		intKnob(Knob{
 			Name: "alignedTimeoutMs", Group: "checkpoints", Min: 0, Max: 600_000, Unit: "ms", Scale: "log", TakesEffect: NextCheckpoint, FlinkOption: "execution.checkpointing.aligned-checkpoint-timeout",

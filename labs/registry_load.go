@@ -9,7 +9,7 @@ func loadKnobs() []Knob {
 	return []Knob{
 		floatKnob(Knob{
 			Name: "rate", Group: "load", Min: 0, Max: 100_000_000, Unit: "records/s", Scale: "log", TakesEffect: Now,
-			Label: Text{"Source rate", "源速率"},
+			Label: Text{"Source rate", "source 速率"},
 			Help: Text{"Records per second that all source subtasks together may emit. 0 takes the limit away.",
 				"所有 source 子任务合计每秒最多发出的记录数。0 表示不限速。"},
 		}, func(s *task.Settings) *float64 { return &s.Rate }),
@@ -17,7 +17,7 @@ func loadKnobs() []Knob {
 			Name: "recordBytes", Group: "load", Min: 0, Max: 1 << 20, Unit: "bytes", Scale: "log", TakesEffect: Restart,
 			Label: Text{"Payload", "载荷大小"},
 			Help: Text{"Characters in each record's payload. 256 make about 270 bytes on the wire: a length, a tag and the key come on top.",
-				"每条记录负载的字符数。256 个字符在网络上约为 270 字节，另加长度、标记和键。"},
+				"每条记录载荷的字符数。256 个字符在网络上约为 270 字节，另加长度、标记和键。"},
 		}, func(s *task.Settings) *int { return &s.RecordBytes }),
 		longKnob(Knob{
 			Name: "keys", Group: "load", Min: 1, Max: 100_000_000, Scale: "log", TakesEffect: Restart,
@@ -53,13 +53,13 @@ func loadKnobs() []Knob {
 			Name: "workOn", Group: "load", Values: []string{"all", "hot"}, TakesEffect: Now,
 			Label: Text{"Work on", "对哪些记录工作"},
 			Help: Text{"Whether every record costs work, or only those of the hot key.",
-				"每条记录都要工作，还是只有热点键的记录需要。"},
+				"每条记录都有工作量，还是只有热点键的记录才有。"},
 		}, func(s *task.Settings) *string { return &s.WorkOn }),
 		floatKnob(Knob{
 			Name: "sinkWorkMs", Group: "load", Min: 0, Max: 10_000, Unit: "ms", Scale: "log", TakesEffect: Now,
 			Label: Text{"Sink work", "Sink 工作量"},
 			Help: Text{"How long the sink works on one record. Chained to the slow operator it adds to the same task.",
-				"sink 处理一条记录所用的时间。与慢算子链接时，计入同一个任务。"},
+				"sink 处理一条记录所用的时间。与慢算子链在一起时，计入同一个任务。"},
 		}, func(s *task.Settings) *float64 { return &s.SinkWorkMs }),
 		intKnob(Knob{
 			Name: "fanOut", Group: "load", Min: 1, Max: 1_000_000, Unit: "records", Scale: "log", TakesEffect: Now,

@@ -50,7 +50,7 @@ func networkKnobs() []Knob {
 			Name: "debloatThresholdPercent", Group: "network", Min: 0, Max: 100, Unit: "%", TakesEffect: Now, FlinkOption: "taskmanager.network.memory.buffer-debloat.threshold-percentages",
 			Label: Text{"Debloat threshold", "消胀阈值"},
 			Help: Text{"A new size is announced only when it differs from the last by at least this much.",
-				"新的大小与上一次相差至少这么多，才会通知上游。"},
+				"新的大小与上一次相差至少这么多，才会通告上游。"},
 		}, func(s *task.Settings) *int { return &s.DebloatThresholdPercent }),
 		intKnob(Knob{
 			Name: "exclusiveBuffers", Group: "network", Min: 0, Max: 1000, Unit: "buffers", TakesEffect: Restart, ConstantInFlink: true, FlinkOption: "taskmanager.network.memory.buffers-per-channel",

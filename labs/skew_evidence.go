@@ -10,7 +10,7 @@ func skewEvidence() []EvidenceDef {
 	return []EvidenceDef{
 		{"hot-full", Text{"One subpartition of a producer stands at its limit, another holds much less", "生产者的一个子分区到了上限，另一个却少得多"}, judgeHotFull},
 		{"one-busy", Text{"One consumer is busy all the time, another is idle", "一个消费者一直忙，另一个却闲着"}, judgeOneBusy},
-		{"all-pressed", Text{"The whole producer is back-pressured, not only its hot part", "整个生产者都被背压，不只是热点那一路"}, judgePressedBySkew},
+		{"all-pressed", Text{"The whole producer is back-pressured, not only its hot part", "整个生产者都被反压，不只是热点那一路"}, judgePressedBySkew},
 		{"keys-do-not-help", Text{"More keys do not spread one hot key", "增加键的个数分不开一个热点键"}, judgeMoreKeys},
 		{"groups-do-not-help", Text{"Another max parallelism moves a hot key, it does not split it", "换一个最大并行度只会移动热点键，不会拆开它"}, judgeOtherGroups},
 		{"two-stages-help", Text{"Two-stage aggregation more than doubles the throughput", "两阶段聚合让吞吐量翻倍还多"}, judgeTwoStages},

@@ -9,7 +9,7 @@ func unalignedLab() *Lab {
 		Title: Text{"Unaligned checkpoints", "非对齐检查点"},
 		Summary: Text{
 			"A barrier that overtakes the data in front of it, and what that costs. Fill a table of three modes, each with and without debloating, from your own runs.",
-			"barrier 超过排在它前面的数据，代价是什么？用你自己的运行填满一张表：三种方式，各分有无消胀。"},
+			"barrier 越过排在它前面的数据，代价是什么？用你自己的运行填满一张表：三种方式，各分有无消胀。"},
 		Panels: []string{"matrix", "pipeline", "channels", "checkpoints", "charts"},
 		Knobs: pick(slices.Concat([]use{
 			preset("rate", 20_000), preset("recordBytes", 256), preset("keys", 128), preset("keyType", "long"), knob("hotKeyShare"),

@@ -4,8 +4,8 @@ func unalignedEvidence() []EvidenceDef {
 	return []EvidenceDef{
 		{"aligned-waits", Text{"Aligned, a checkpoint waits longer than a second and stores no data in flight", "对齐时，检查点要等一秒以上，但不保存在途数据"}, judgeAlignedWaits},
 		{"unaligned-quick", Text{"Unaligned, it takes less than 150 ms under the same pressure", "非对齐时，同样的压力下不到 150 毫秒"}, judgeUnalignedQuick},
-		{"overtakes", Text{"Its barriers overtake buffers", "它的 barrier 会超过 buffer"}, judgeOvertakes},
-		{"persists", Text{"What was overtaken is part of the checkpoint", "被超过的数据成了检查点的一部分"}, judgePersists},
+		{"overtakes", Text{"Its barriers overtake buffers", "它的 barrier 会越过 buffer"}, judgeOvertakes},
+		{"persists", Text{"What was overtaken is part of the checkpoint, more than 100 KB of it", "被越过的数据成了检查点的一部分，超过 100 KB"}, judgePersists},
 		{"debloat-halves", Text{"Debloating makes that part less than half as large", "消胀让这部分缩小到一半以下"}, judgeDebloatHalves},
 		{"timeout-between", Text{"With an aligned timeout the checkpoint ends soon after the timeout", "设了对齐超时，检查点在超时之后很快结束"}, judgeTimeoutBetween},
 	}

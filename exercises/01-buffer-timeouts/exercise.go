@@ -24,7 +24,7 @@ func Exercise() *kit.Exercise {
 		perSecond("at1", "The same at 1 ms", "1 毫秒时"),
 		perSecond("at0", "The same at 0: a flush after each record", "0：每条记录后刷出"),
 		perSecond("onlyFull", "The same at -1: only full buffers", "-1：只发写满的 buffer"),
-		{Name: "wait", Unit: labs.Text{En: "ms", Zh: "毫秒"}, Label: labs.Text{En: "How long half of the records wait at most, at 100 ms", Zh: "100 毫秒时，一半的记录最多等多久"}},
+		{Name: "wait", Unit: labs.Text{En: "ms", Zh: "毫秒"}, Label: labs.Text{En: "The median wait of a record, at 100 ms", Zh: "100 毫秒时，记录等待时间的中位数"}},
 		{Name: "records", Label: labs.Text{En: "Records per second, from 100 ms to 1 ms", Zh: "从 100 毫秒变为 1 毫秒，每秒记录数"}, Choices: []kit.Choice{
 			{Value: "more", Label: labs.Text{En: "rise: they get there sooner", Zh: "上升：到得更早"}},
 			{Value: "same", Label: labs.Text{En: "stay as they are", Zh: "不变"}},

@@ -83,8 +83,8 @@ func judgeThreshold(r *labs.Record) *kit.Finding {
 	}
 	return &kit.Finding{
 		Expected: kit.Textf("With hotKeyShare above 0 and at most %.1f, for 5 s in a row: every source subtask back-pressured for 950 ms/s, one subpartition at its limit, and a slow-map subtask idle.",
-			"hotKeyShare 大于 0 且不超过 %.1f，连续 5 秒：每个 source 子任务每秒背压 950 毫秒，一个子分区到了上限，而有一个 slow-map 子任务闲着。", smallShare),
-		Seen:  kit.Textf("In that range the least pressed source subtask reached %.0f ms/s, at a share of %.3g.", "在这个范围里，背压最轻的 source 子任务最多每秒 %.0f 毫秒，占比为 %.3g。", pressed, share),
+			"hotKeyShare 大于 0 且不超过 %.1f，连续 5 秒：每个 source 子任务每秒反压 950 毫秒，一个子分区到了上限，而有一个 slow-map 子任务闲着。", smallShare),
+		Seen:  kit.Textf("In that range the least pressed source subtask reached %.0f ms/s, at a share of %.3g.", "在这个范围里，反压最轻的 source 子任务最多每秒 %.0f 毫秒，占比为 %.3g。", pressed, share),
 		Where: labs.Text{En: "The pipeline panel: the boxes of each subpartition.", Zh: "流水线面板：每个子分区的格子。"},
 		Try:   labs.Text{En: "Raise hotKeyShare in small steps from 0 and wait five seconds at each.", Zh: "从 0 起小步提高 hotKeyShare，每一步等五秒。"},
 	}
@@ -127,8 +127,8 @@ func judgeCure(r *labs.Record) *kit.Finding {
 		}
 	}
 	f := &kit.Finding{
-		Expected: kit.Textf("After it, with a share no smaller: for 8 s the source not back-pressured (under 500 ms/s) and at least %d times the records/s.", "在那之后，占比不降：连续 8 秒 source 不再背压（每秒不到 500 毫秒），每秒记录数至少 %d 倍。", gain),
-		Seen:     kit.Textf("The best was %.0f records/s against %.0f, with the source back-pressured for up to %.0f ms/s.", "最好是每秒 %.0f 条，之前是 %.0f 条，source 每秒背压最多 %.0f 毫秒。", best, base, pressed),
+		Expected: kit.Textf("After it, with a share no smaller: for 8 s the source not back-pressured (under 500 ms/s) and at least %d times the records/s.", "在那之后，占比不降：连续 8 秒 source 不再反压（每秒不到 500 毫秒），每秒记录数至少 %d 倍。", gain),
+		Seen:     kit.Textf("The best was %.0f records/s against %.0f, with the source back-pressured for up to %.0f ms/s.", "最好是每秒 %.0f 条，之前是 %.0f 条，source 每秒反压最多 %.0f 毫秒。", best, base, pressed),
 		Where:    labs.Text{En: "The key-load panel: what each key group gets, and the gain of each setting.", Zh: "键负载面板：每个键组得到多少，以及每种设置的增益。"},
 		Try:      labs.Text{En: "The records of one key must reach more than one subtask before they are counted under the key itself.", Zh: "同一个键的记录必须先到多个子任务，再按键本身计数。"},
 	}

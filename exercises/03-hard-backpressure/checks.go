@@ -18,7 +18,7 @@ func checks() []kit.Def {
 	return []kit.Def{
 		kit.Fair("overdraft", knobs, nil),
 		kit.Judge(kit.Def{ID: "hard", Points: 3, Name: labs.Text{En: "The source blocks inside a record", Zh: "source 卡在记录中间"}}, judgeHard),
-		kit.Judge(kit.Def{ID: "free", Points: 4, Needs: []string{"hard"}, Name: labs.Text{En: "The same record, and no hard time", Zh: "同样大的记录，不再有硬背压"}}, judgeFree),
+		kit.Judge(kit.Def{ID: "free", Points: 4, Needs: []string{"hard"}, Name: labs.Text{En: "The same record, and no hard time", Zh: "同样大的记录，不再有硬反压"}}, judgeFree),
 		kit.Judge(kit.Def{ID: "borrowed", Points: 1, Needs: []string{"free"}, Name: labs.Text{En: "It is done with borrowed buffers", Zh: "靠借来的 buffer 做到"}}, judgeBorrowed),
 	}
 }
@@ -54,9 +54,9 @@ func judgeHard(r *labs.Record) *kit.Finding {
 		return nil
 	}
 	return &kit.Finding{
-		Expected: kit.Textf("Over 12 s without a change, 3 s after the last one: %d ms/s of hard back-pressure on average.", "改动 3 秒之后、连续 12 秒不动旋钮：硬背压平均每秒至少 %d 毫秒。", hardMs),
+		Expected: kit.Textf("Over 12 s without a change, 3 s after the last one: %d ms/s of hard back-pressure on average.", "改动 3 秒之后、连续 12 秒不动旋钮：硬反压平均每秒至少 %d 毫秒。", hardMs),
 		Seen:     kit.Textf("At most %.0f ms/s on average.", "平均最多每秒 %.0f 毫秒。", worst),
-		Where:    labs.Text{En: "The overdraft panel: hard time of the source.", Zh: "透支面板：source 的硬背压时间。"},
+		Where:    labs.Text{En: "The overdraft panel: hard time of the source.", Zh: "透支面板：source 的硬反压时间。"},
 		Try:      labs.Text{En: "Make one record larger than pool and overdraft together, or take the overdraft away.", Zh: "让一条记录比缓冲池加透支还大，或者去掉透支。"},
 	}
 }
@@ -91,13 +91,13 @@ func judgeFree(r *labs.Record) *kit.Finding {
 		return nil
 	}
 	f := &kit.Finding{
-		Expected: kit.Textf("After it, with a fan-out no smaller: 12 s in a row without hard time, every source subtask back-pressured for %d ms/s.", "在那之后，扇出不变小：连续 12 秒没有硬背压，每个 source 子任务每秒背压至少 %d 毫秒。", softMs),
-		Seen:     kit.Textf("At best %.0f ms/s of hard time on average, or less than 12 s without any.", "最好的一段平均每秒仍有 %.0f 毫秒硬背压，或者连续不到 12 秒。", least),
-		Where:    labs.Text{En: "The overdraft panel: buffers lent, and hard time.", Zh: "透支面板：借出的 buffer 和硬背压时间。"},
+		Expected: kit.Textf("After it, with a fan-out no smaller: 12 s in a row without hard time, every source subtask back-pressured for %d ms/s.", "在那之后，扇出不变小：连续 12 秒没有硬反压，每个 source 子任务每秒反压至少 %d 毫秒。", softMs),
+		Seen:     kit.Textf("At best %.0f ms/s of hard time on average, or less than 12 s without any.", "最好的一段平均每秒仍有 %.0f 毫秒硬反压，或者连续不到 12 秒。", least),
+		Where:    labs.Text{En: "The overdraft panel: buffers lent, and hard time.", Zh: "透支面板：借出的 buffer 和硬反压时间。"},
 		Try:      labs.Text{En: "Count the segments that one input record becomes, and lend at least so many. The change restarts the job, which must first finish its record.", Zh: "算一算一条输入变成多少个内存段，至少要能借这么多。改动会重启作业，它得先写完手头的记录。"},
 	}
 	if !tried {
-		f.Seen = labs.Text{En: "After the hard time no record as large was tried.", Zh: "出现硬背压之后，没有再试过同样大的记录。"}
+		f.Seen = labs.Text{En: "After the hard time no record as large was tried.", Zh: "出现硬反压之后，没有再试过同样大的记录。"}
 	}
 	return f
 }

@@ -57,7 +57,7 @@ func checks(q *kit.Question) []kit.Def {
 				return "same", seen
 			},
 			labs.Text{En: "The barrier overtakes all that is queued. What it overtook is written by other threads, and half a megabyte each is nothing for a disk.",
-				Zh: "barrier 超过所有排队的数据。被超过的由别的线程写出，每个子任务半兆字节对磁盘不算什么。"}),
+				Zh: "barrier 越过所有排队的数据。被越过的由别的线程写出，每个子任务半兆字节对磁盘不算什么。"}),
 		d.Number(kit.Def{ID: "stored", Points: 2, Name: labs.Text{En: "Data in flight that is stored", Zh: "保存的在途数据"}}, "storedKB", "KB", 0.35, stored(unaligned),
 			labs.Text{En: "All that an aligned barrier would have waited for: some 40 buffers of 32 KiB, about 1.3 MB.", Zh: "正是对齐的 barrier 要等的那些：约 40 个 32 KiB 的 buffer，约 1.3 MB。"}),
 		d.Number(kit.Def{ID: "storedDebloat", Points: 2, Name: labs.Text{En: "The same, debloated", Zh: "有消胀时"}}, "storedDebloatKB", "KB", 0.4, stored(unalignedDebloat),

@@ -16,7 +16,7 @@ func checks() []kit.Def {
 	return []kit.Def{
 		kit.Fair("backpressure", knobs, nil),
 		kit.Judge(kit.Def{ID: "five", Points: 4, Name: labs.Text{En: "Five checkpoints in a row under 1.2 s", Zh: "连续五次检查点低于 1.2 秒"}}, judgeFive),
-		kit.Judge(kit.Def{ID: "pressed", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "The source stays back-pressured", Zh: "source 一直处于背压"}}, judgePressed),
+		kit.Judge(kit.Def{ID: "pressed", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "The source stays back-pressured", Zh: "source 一直处于反压"}}, judgePressed),
 		kit.Judge(kit.Def{ID: "pace", Points: 2, Needs: []string{"five"}, Name: labs.Text{En: "Records per second stay within 5 %", Zh: "每秒记录数变化在 5 % 以内"}}, judgePace),
 	}
 }
@@ -114,10 +114,10 @@ func judgePressed(r *labs.Record) *kit.Finding {
 		}
 	}
 	return &kit.Finding{
-		Expected: kit.Textf("Every subtask of the source back-pressured for at least %d ms/s during all five.", "五次检查点期间，source 的每个子任务每秒背压至少 %d 毫秒。", pressedMs),
+		Expected: kit.Textf("Every subtask of the source back-pressured for at least %d ms/s during all five.", "五次检查点期间，source 的每个子任务每秒反压至少 %d 毫秒。", pressedMs),
 		Seen:     kit.Textf("Once only %.0f ms/s.", "有一次只有每秒 %.0f 毫秒。", worst),
 		Where:    labs.Text{En: "The source in the pipeline panel.", Zh: "流水线面板里的 source。"},
-		Try:      labs.Text{En: "The pressure is what makes it hard: leave it on.", Zh: "难就难在背压之下：别把它去掉。"},
+		Try:      labs.Text{En: "The pressure is what makes it hard: leave it on.", Zh: "难就难在反压之下：别把它去掉。"},
 	}
 }
 

@@ -32,7 +32,7 @@ func Exercise() *kit.Exercise {
 		Title: labs.Text{En: "Five checkpoints under 1.2 s", Zh: "连续五次检查点低于 1.2 秒"},
 		Summary: labs.Text{
 			En: "Bring the checkpoints of a back-pressured job under 1.2 s, five in a row, while it goes on doing the same work at the same pace.",
-			Zh: "让一个背压中的作业连续五次检查点都低于 1.2 秒，而工作量和处理速度保持不变。"},
+			Zh: "让一个反压中的作业连续五次检查点都低于 1.2 秒，而工作量和处理速度保持不变。"},
 		Hints: [3]labs.Text{
 			{En: "Look where a checkpoint's time goes: into state, or into waiting for barriers? And what do the barriers wait behind?",
 				Zh: "看看检查点的时间花在哪里：写状态，还是等 barrier？barrier 又排在什么后面？"},

@@ -49,9 +49,9 @@ func edges(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 
 func apart(call string, want, got bool) *kit.Finding {
 	return &kit.Finding{
-		Expected: kit.Textf("%[1]s gives %[2]t, after a backlog, a floating buffer and a data buffer of another channel", "另一个通道有了积压、浮动 buffer 与数据 buffer 之后，%[1]s 得到 %[2]t", call, want),
+		Expected: kit.Textf("%[1]s gives %[2]t, after a backlog, a floating buffer and a data buffer of another channel", "另一条通道有了积压、浮动 buffer 与数据 buffer 之后，%[1]s 得到 %[2]t", call, want),
 		Seen:     kit.Textf("%[1]s gives %[2]t", "%[1]s 得到 %[2]t", call, got),
 		Where:    labs.Text{En: "where core.go keeps its numbers", Zh: "core.go 保存这些数字的地方"},
-		Try:      labs.Text{En: "Every channel has an end of its own at both sides: keep nothing outside the types that NewSender and NewReceiver make.", Zh: "每个通道两端各有自己的对象：不要把数字放在 NewSender 和 NewReceiver 造出的类型之外。"},
+		Try:      labs.Text{En: "Every channel has an end of its own at both sides: keep nothing outside the types that NewSender and NewReceiver make.", Zh: "每条通道两端各有自己的对象：不要把数字放在 NewSender 和 NewReceiver 造出的类型之外。"},
 	}
 }

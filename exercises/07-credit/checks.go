@@ -25,7 +25,7 @@ var checks = []kit.Def{
 		"Required is the backlog and the channel's own number of exclusive buffers, whether these are free or not. Compare it with what is free.", "需要的数目是积压加上独占 buffer 的总数（不论是否空闲）；拿它与空闲的数目比较。"),
 		Name: labs.Text{En: "Floating buffers by the backlog", Zh: "按积压申请浮动 buffer"}},
 	{ID: "arrive", Points: 2, Run: script(arriveScript, "Arrived; in Flink, BufferManager.requestBuffer", "Arrived；对应 Flink 的 BufferManager.requestBuffer",
-		"A floating buffer goes back to all channels when it was read, an exclusive one only to this channel. Which one should be used up first? And the sender has one buffer fewer now.", "浮动 buffer 读完归所有 channel，独占的只归本 channel。应该先用哪种？另外，发送端此刻少了一个 buffer。"),
+		"A floating buffer goes back to all channels when it was read, an exclusive one only to this channel. Which one should be used up first? And the sender has one buffer fewer now.", "浮动 buffer 读完归所有通道，独占的只归本通道。应该先用哪种？另外，发送端此刻少了一个 buffer。"),
 		Name: labs.Text{En: "A buffer arrives", Zh: "收到一个 buffer"}},
 	{ID: "recycle", Points: 2, Run: script(recycleScript, "Recycled and Credit; in Flink, BufferManager.recycle and RemoteInputChannel.notifyBufferAvailable", "Recycled 与 Credit；对应 Flink 的 BufferManager.recycle 与 RemoteInputChannel.notifyBufferAvailable",
 		"Each free buffer is a credit. If one is free again, who tells the sender?", "每个空闲 buffer 就是一个 credit。它重新空闲了，谁来告诉发送端？"),
@@ -34,7 +34,7 @@ var checks = []kit.Def{
 		"Count what is free after the return. Above what is required a floating buffer goes in its stead: the sum stays, and the sender knows of the sum.", "数一数归还之后的空闲数。超过所需时，换一个浮动 buffer 还给池：总数不变，而发送端知道的正是总数。"),
 		Name: labs.Text{En: "More than required: a floating buffer goes back", Zh: "多于所需：还一个浮动 buffer"}},
 	{ID: "random", Points: 4, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories of both ends, inside Weir's own", Zh: "两端的随机历史，装在 Weir 自己的实现里"}},
-	{ID: "edges", Points: 1, Hidden: true, Needs: scripts, Run: edges, Name: labs.Text{En: "A channel without exclusive buffers, and two channels side by side", Zh: "没有独占 buffer 的通道，以及并存的两个通道"}},
+	{ID: "edges", Points: 1, Hidden: true, Needs: scripts, Run: edges, Name: labs.Text{En: "A channel without exclusive buffers, and two channels side by side", Zh: "没有独占 buffer 的通道，以及并存的两条通道"}},
 	{ID: "job", Points: 4, Needs: append([]string{"random"}, scripts...), Run: inJob, Name: labs.Text{En: "A running job: every record arrives once", Zh: "运行中的作业：每条记录到达一次"}},
 }
 

@@ -18,11 +18,11 @@ var scripts = []string{"flush", "notices", "events", "backlog", "barrier", "prio
 
 var checks = []kit.Def{
 	{ID: "flush", Points: 3, Run: script(flushScript, "Available, Flush and Poll; in Flink, PipelinedSubpartition.isDataAvailableUnsafe", "Available、Flush、Poll；对应 Flink 的 PipelinedSubpartition.isDataAvailableUnsafe",
-		"Readable is what is finished, or what a flush was asked for. The flush is used up when the last buffer is read: what is written after it waits again.", "可读的是：写完的，或请求过 flush 的。读到最后一个 buffer 时 flush 就用掉了：之后写的又要等。"),
-		Name: labs.Text{En: "Readable: finished or flushed", Zh: "可读：写完了，或 flush 过"}},
+		"Readable is what is finished, or what a flush was asked for. The flush is used up when the last buffer is read: what is written after it waits again.", "可读的是：写完的，或请求过刷出的。读到最后一个 buffer 时，这次刷出就用掉了：之后写的又要等。"),
+		Name: labs.Text{En: "Readable: finished or flushed", Zh: "可读：写完了，或刷出过"}},
 	{ID: "notices", Points: 3, Run: script(noticesScript, "what Add and Flush answer; in Flink, PipelinedSubpartition.shouldNotifyDataAvailable and flush", "Add 与 Flush 的返回值；对应 Flink 的 PipelinedSubpartition.shouldNotifyDataAvailable 与 flush",
-		"The reader is told once, and then reads until there is nothing. Nobody tells it that a writer is done with the last buffer: who does, when the next one comes?", "读方只需被告知一次，之后会一直读到没有为止。写方写完最后一个 buffer 时没有人告诉它：下一个到来时由谁来说？"),
-		Name: labs.Text{En: "The reader is told, once", Zh: "通知读方，一次"}},
+		"The reader is told once, and then reads until there is nothing. Nobody tells it that a writer is done with the last buffer: who does, when the next one comes?", "读取端只需被告知一次，之后会一直读到没有为止。写入方写完最后一个 buffer 时没有人告诉它：下一个到来时由谁来说？"),
+		Name: labs.Text{En: "The reader is told, once", Zh: "通知读取端，一次"}},
 	{ID: "events", Points: 2, Run: script(eventsScript, "Available; in Flink, PipelinedSubpartition.getAvailabilityAndBacklog", "Available；对应 Flink 的 PipelinedSubpartition.getAvailabilityAndBacklog",
 		"Without credit look at the head: an event may leave, a data buffer may not, and an event behind it may not either.", "没有 credit 时看队首：事件可走，数据不可走，排在数据后面的事件也不可走。"),
 		Name: labs.Text{En: "Without credit only an event at the head", Zh: "没有 credit 时只有队首的事件可走"}},
@@ -312,7 +312,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 		return history.Broken(err)
 	}
 	at := labs.Text{En: "the queues of the producers above; the lab buffer-timeout shows them", Zh: "上面各生产者的队列；buffer-timeout 实验里能看到"}
-	if f := r.Finding(at, labs.Text{En: "Something may be read, and nobody told the reader; or what it read was not what stood there.", Zh: "有东西可读却没人告诉读方；或者读到的不是队列里的东西。"}); f != nil {
+	if f := r.Finding(at, labs.Text{En: "Something may be read, and nobody told the reader; or what it read was not what stood there.", Zh: "有东西可读却没人告诉读取端；或者读到的不是队列里的东西。"}); f != nil {
 		return f
 	}
 	if r.Completed == 0 && r.Failed > 0 {

@@ -21,10 +21,10 @@ var scripts = []string{"ahead", "limit", "overdraft", "resize", "global"}
 
 var checks = []kit.Def{
 	{ID: "ahead", Points: 2, Run: script(aheadScript, "Start and Request; in Flink, LocalBufferPool.requestMemorySegment and checkAndUpdateAvailability", "Start 与 Request；对应 Flink 的 LocalBufferPool.requestMemorySegment 与 checkAndUpdateAvailability",
-		"After each call that may have taken the last ready segment, fetch one more, as long as the size allows.", "凡是可能拿走最后一个就绪 segment 的调用之后，只要大小允许就再取一个。"),
+		"After each call that may have taken the last ready segment, fetch one more, as long as the size allows.", "凡是可能拿走最后一个就绪内存段的调用之后，只要大小允许就再取一个。"),
 		Name: labs.Text{En: "One segment is fetched ahead", Zh: "总是提前取一个内存段"}},
-	{ID: "limit", Points: 3, Run: script(limitScript, "State, and what is counted for each subpartition; in Flink, LocalBufferPool.shouldBeAvailable", "State 以及各 subpartition 的计数；对应 Flink 的 LocalBufferPool.shouldBeAvailable",
-		"One subpartition at its maximum is enough to be unavailable, but nobody is refused for it: the record that is being written must end.", "只要有一个 subpartition 到达上限就不可用；但不因此拒绝任何人：正在写的那条记录总要写完。"),
+	{ID: "limit", Points: 3, Run: script(limitScript, "State, and what is counted for each subpartition; in Flink, LocalBufferPool.shouldBeAvailable", "State 以及各子分区的计数；对应 Flink 的 LocalBufferPool.shouldBeAvailable",
+		"One subpartition at its maximum is enough to be unavailable, but nobody is refused for it: the record that is being written must end.", "只要有一个子分区到达上限就不可用；但不因此拒绝任何人：正在写的那条记录总要写完。"),
 		Name: labs.Text{En: "A subpartition at its maximum", Zh: "到达上限的子分区"}},
 	{ID: "overdraft", Points: 3, Run: script(overdraftScript, "Request and Recycle; in Flink, LocalBufferPool.requestOverdraftMemorySegmentFromGlobal and recycle", "Request 与 Recycle；对应 Flink 的 LocalBufferPool.requestOverdraftMemorySegmentFromGlobal 与 recycle",
 		"Overdraft is requested − size, at most the limit. It never counts as available, and what comes back goes to the global pool until requested is the size again.", "透支是 requested − size，不超过上限。它绝不算可用；归还的先还给全局池，直到 requested 回到 size。"),
@@ -33,7 +33,7 @@ var checks = []kit.Def{
 		"Shrinking gives ready segments back at once and turns those that are out into overdraft; growing turns overdraft into ordinary ones before it fetches any.", "缩小时立即归还就绪的，在外的变成透支；放大时先把透支变回普通的，之后才去取新的。"),
 		Name: labs.Text{En: "The size changes while segments are out", Zh: "内存段在外时改变大小"}},
 	{ID: "global", Points: 1, Hidden: true, Run: script(globalScript, "GlobalAvailable; in Flink, LocalBufferPool.onGlobalPoolAvailable", "GlobalAvailable；对应 Flink 的 LocalBufferPool.onGlobalPoolAvailable",
-		"A pool with nothing ready waits for this call. Nobody else will ask for it: the task waits to see the pool available.", "没有就绪 segment 的池在等这个调用。没有别人会替它去要：task 正等着池变为可用。"),
+		"A pool with nothing ready waits for this call. Nobody else will ask for it: the task waits to see the pool available.", "没有就绪内存段的池在等这个调用。没有别人会替它去要：任务正等着池变为可用。"),
 		Name: labs.Text{En: "The global pool was empty, and is not any more", Zh: "全局池空过，现在又有了"}},
 	{ID: "golden", Points: 3, Needs: scripts, Run: goldenCases, Name: labs.Text{En: "What real Flink answers: 25 histories of LocalBufferPool", Zh: "真实 Flink 的答案：LocalBufferPool 的 25 段历史"}},
 	{ID: "random", Points: 3, Seeds: 10, Needs: scripts, Run: random, Name: labs.Text{En: "Random histories against Weir's own pool", Zh: "随机历史，与 Weir 自己的池比较"}},
@@ -119,7 +119,7 @@ OthersReturn(1) = available, requested 3, ready 1, at limit 0
 
 func script(text, where, whereZh, try, tryZh string) func(context.Context, *kit.Work, uint64) *kit.Finding {
 	return calls.Script(text, func(w *kit.Work) calls.Subject { return &theirs{core: w.Core} },
-		calls.Where{Where: labs.Text{En: where + ". Start names global, size, max, subpartitions, maximum of each, overdraft", Zh: whereZh + "。Start 的参数依次是：全局、size、max、subpartition 数、每个的上限、透支"},
+		calls.Where{Where: labs.Text{En: where + ". Start names global, size, max, subpartitions, maximum of each, overdraft", Zh: whereZh + "。Start 的参数依次是：全局、size、max、子分区数、每个的上限、透支"},
 			Try: labs.Text{En: try, Zh: tryZh}})
 }
 
@@ -262,7 +262,7 @@ func random(ctx context.Context, w *kit.Work, seed uint64) *kit.Finding {
 	return calls.Against(ctx, w, steps,
 		func() (calls.Subject, error) { return begun(&ours{}), nil },
 		func() (calls.Subject, error) { return begun(&theirs{core: w.Core}), nil },
-		calls.Where{Where: labs.Text{En: "your pool, which begins with " + steps[0].String() + ": global, size, max, subpartitions, maximum of each, overdraft", Zh: "你的池，起点是 " + steps[0].String() + "：全局、size、max、subpartition 数、每个的上限、透支"},
+		calls.Where{Where: labs.Text{En: "your pool, which begins with " + steps[0].String() + ": global, size, max, subpartitions, maximum of each, overdraft", Zh: "你的池，起点是 " + steps[0].String() + "：全局、size、max、子分区数、每个的上限、透支"},
 			Try: labs.Text{En: "Play it on paper with three numbers: size, requested, ready. A refused Request changes nothing.", Zh: "在纸上推演，记三个数：size、requested、ready。被拒绝的 Request 什么也不改变。"}})
 }
 
@@ -325,7 +325,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	if err != nil {
 		return history.Broken(err)
 	}
-	at := labs.Text{En: "the pools of the producers of the job; the labs pools and overdraft show such", Zh: "作业里各生产者的池；pools 与 overdraft 实验里能看到"}
+	at := labs.Text{En: "the pools of the producers of the job; the lab overdraft shows such", Zh: "作业里各生产者的池；overdraft 实验里能看到"}
 	if f := r.Finding(at, labs.Text{En: "A producer begins a record only while its pool is available. Which call should have made it so?", Zh: "池可用时生产者才会开始一条记录。本该由哪次调用让它变为可用？"}); f != nil {
 		return f
 	}
@@ -333,13 +333,13 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	defer far.mu.Unlock()
 	if far.held > far.limit {
 		return &kit.Finding{
-			Expected: labs.Text{En: fmt.Sprintf("a producer of small records stops when a subpartition holds %d segments", far.limit), Zh: fmt.Sprintf("某个 subpartition 占到 %d 个 segment 时，写小记录的生产者就停下", far.limit)},
+			Expected: labs.Text{En: fmt.Sprintf("a producer of small records stops when a subpartition holds %d segments", far.limit), Zh: fmt.Sprintf("某个子分区占到 %d 个内存段时，写小记录的生产者就停下", far.limit)},
 			Seen:     labs.Text{En: fmt.Sprintf("one held %d", far.held), Zh: fmt.Sprintf("有一个占了 %d 个", far.held)}, Where: at,
 			Try: labs.Text{En: "At the maximum the pool is not available.", Zh: "到达上限时池不可用。"}}
 	}
 	if far.beyond > 0 {
 		return &kit.Finding{
-			Expected: labs.Text{En: fmt.Sprintf("records that need one segment find it ready: nothing beyond the size of %d", far.inSize), Zh: fmt.Sprintf("只需一个 segment 的记录总能拿到就绪的：不会超出大小 %d", far.inSize)},
+			Expected: labs.Text{En: fmt.Sprintf("records that need one segment find it ready: nothing beyond the size of %d", far.inSize), Zh: fmt.Sprintf("只需一个内存段的记录总能拿到就绪的：不会超出大小 %d", far.inSize)},
 			Seen:     labs.Text{En: fmt.Sprintf("%d beyond it", far.beyond), Zh: fmt.Sprintf("超出了 %d 个", far.beyond)}, Where: at,
 			Try: labs.Text{En: "The producer began a record though nothing was ready: what did Available say, and why?", Zh: "没有就绪的内存段，生产者却开始了一条记录：Available 当时说了什么，为什么？"}}
 	}

@@ -85,13 +85,13 @@ func oneJob(ctx context.Context, p proxy, t serde.KeyType, keys []serde.Key, mos
 		c, ok := want[groups[i]]
 		if owner := owners[i]; !ok || owner != int64(c.Subtask) {
 			expected := "a key group that the job received records for"
-			zh := "作业收到过记录的 key group"
+			zh := "作业收到过记录的键组"
 			if ok {
 				expected = fmt.Sprintf("key group %d, which subtask %d received", groups[i], c.Subtask)
-				zh = fmt.Sprintf("key group %d，由 subtask %d 收到", groups[i], c.Subtask)
+				zh = fmt.Sprintf("键组 %d，由子任务 %d 收到", groups[i], c.Subtask)
 			}
 			return jobFinding(labs.Text{En: name + ": " + expected, Zh: name + "：" + zh},
-				labs.Text{En: fmt.Sprintf("%s: key group %d, sent to subtask %d", name, groups[i], owner), Zh: fmt.Sprintf("%s：key group %d，发往 subtask %d", name, groups[i], owner)})
+				labs.Text{En: fmt.Sprintf("%s: key group %d, sent to subtask %d", name, groups[i], owner), Zh: fmt.Sprintf("%s：键组 %d，发往子任务 %d", name, groups[i], owner)})
 		}
 		sent[owners[i]]++
 	}
@@ -103,7 +103,7 @@ func oneJob(ctx context.Context, p proxy, t serde.KeyType, keys []serde.Key, mos
 
 func jobFinding(expected, seen labs.Text) *kit.Finding {
 	return &kit.Finding{Expected: expected, Seen: seen,
-		Where: labs.Text{En: "The job's record writer (KeyGroupStreamPartitioner in Flink) and its keyed state; the lab key-groups shows the same on a ruler", Zh: "作业的 record writer（Flink 的 KeyGroupStreamPartitioner）与 keyed state；key-groups 实验用标尺展示同样的内容"},
+		Where: labs.Text{En: "The job's record writer (KeyGroupStreamPartitioner in Flink) and its keyed state; the lab key-groups shows the same on a ruler", Zh: "作业的 record writer（Flink 的 KeyGroupStreamPartitioner）与键控状态；key-groups 实验用标尺展示同样的内容"},
 		Try:   labs.Text{En: "Follow the named key through all four functions. Groups go to subtasks in runs, not in turn.", Zh: "让这个键依次走过四个函数。键组是成段交给子任务的，不是轮流发。"}}
 }
 

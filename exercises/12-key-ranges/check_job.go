@@ -70,7 +70,7 @@ func inJob(ctx context.Context, w *kit.Work, _ uint64) *kit.Finding {
 	counts := j.Snapshot().Totals.CountsByKey
 	for k := range keys {
 		if n := counts[fmt.Sprint(k)]; n != records/keys {
-			return finding(steps, labs.Text{En: fmt.Sprintf("key %d counted %d times", k, records/keys), Zh: fmt.Sprintf("key %d 计数 %d 次", k, records/keys)},
+			return finding(steps, labs.Text{En: fmt.Sprintf("key %d counted %d times", k, records/keys), Zh: fmt.Sprintf("键 %d 计数 %d 次", k, records/keys)},
 				labs.Text{En: fmt.Sprintf("%d times", n), Zh: fmt.Sprintf("%d 次", n)})
 		}
 	}

@@ -20,8 +20,8 @@ func checks(q *kit.Question) []kit.Def {
 		}})
 	return []kit.Def{
 		d.Choose(kit.Def{ID: "path", Points: 3, Name: labs.Text{En: "The path", Zh: "路径"}}, "path", path,
-			labs.Text{En: "The two key ranges do not meet, and the new subtask wants both whole: the tables can stand side by side in one tree. RocksDB does that by clipping and ingesting column families.",
-				Zh: "两个键区间不相交，新子任务又都要整份：这些表可以并排放进一棵树。RocksDB 的做法是裁剪并导入列族。"}),
+			labs.Text{En: "The two key ranges do not meet, and the new subtask wants both whole: the tables can stand side by side in one tree. Flink does so with state.backend.rocksdb.use-ingest-db-restore-mode, by clipping and ingesting column families; by default it copies the other half key by key.",
+				Zh: "两个键区间不相交，新子任务又都要整份：这些表可以并排放进一棵树。Flink 打开 state.backend.rocksdb.use-ingest-db-restore-mode 时也这样做：裁剪并导入列族；默认则逐键复制另一半。"}),
 		d.Choose(kit.Def{ID: "base", Points: 1, Name: labs.Text{En: "The base", Zh: "基础"}}, "base", base,
 			labs.Text{En: "Both halves are wanted wholly, 64 groups each: of equals the first.", Zh: "两半都全要，各 64 个键组：一样多取第一份。"}),
 		d.Choose(kit.Def{ID: "why", Points: 2, Name: labs.Text{En: "Why that one", Zh: "为什么是它"}}, "why", why,
@@ -39,7 +39,7 @@ func checks(q *kit.Question) []kit.Def {
 			labs.Text{En: "Every key of both: no group is without an owner, and none has two.", Zh: "两份里的每个键：没有无主的键组，也没有两个主人的。"}),
 		d.Choose(kit.Def{ID: "next", Points: 2, Name: labs.Text{En: "The next checkpoint", Zh: "下一次检查点"}}, "next", next,
 			labs.Text{En: "With claim mode NO_CLAIM what was restored stays its owner's, and the job must not depend on its files: the first checkpoint stores everything anew, though not a byte of those tables has changed. Set claimMode to claim and look again.",
-				Zh: "claim 模式为 NO_CLAIM 时，恢复所用的检查点仍归原主，作业不能依赖它的文件：第一次检查点全部重新保存，尽管那些表一个字节都没变。把 claimMode 设为 claim 再看看。"}),
+				Zh: "认领方式为 NO_CLAIM 时，恢复所用的检查点仍归原主，作业不能依赖它的文件：第一次检查点全部重新保存，尽管那些表一个字节都没变。把 claimMode 设为 claim 再看看。"}),
 	}
 }
 

@@ -31,7 +31,7 @@ func Exercise() *kit.Exercise {
 			{Value: "last", Label: labs.Text{En: "which was written last", Zh: "哪份是最后写的"}},
 		}},
 		{Name: "restored", Unit: labs.Text{En: "keys", Zh: "个键"}, Label: labs.Text{En: "Keys that it has after that", Zh: "之后它有多少个键"}},
-		{Name: "next", Label: labs.Text{En: "The next checkpoint, with claim mode NO_CLAIM", Zh: "claim 模式为 NO_CLAIM 时，下一次检查点"}, Choices: []kit.Choice{
+		{Name: "next", Label: labs.Text{En: "The next checkpoint, with claim mode NO_CLAIM", Zh: "认领方式为 NO_CLAIM 时，下一次检查点"}, Choices: []kit.Choice{
 			{Value: "reused", Label: labs.Text{En: "refers to files that are stored already, of both", Zh: "引用两份里已经存好的文件"}},
 			{Value: "half", Label: labs.Text{En: "refers to those of the opened one and uploads the rest", Zh: "引用被打开那份的文件，其余重新上传"}},
 			{Value: "anew", Label: labs.Text{En: "uploads everything anew", Zh: "全部重新上传"}},

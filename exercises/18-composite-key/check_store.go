@@ -192,7 +192,7 @@ func (s *filled) cut(p proxy, groups map[string]int, first, end int) (*kit.Findi
 	seen := labs.Text{En: fmt.Sprintf("from %s to %s there are %d", hexText(from), hexText(to), len(got)), Zh: fmt.Sprintf("从 %s 到 %s 有 %d 个", hexText(from), hexText(to), len(got))}
 	if outside >= 0 {
 		seen.En += fmt.Sprintf(", one of key group %d", got[outside])
-		seen.Zh += fmt.Sprintf("，其中一个属于 key group %d", got[outside])
+		seen.Zh += fmt.Sprintf("，其中一个属于键组 %d", got[outside])
 	}
 	return &kit.Finding{Expected: labs.Text{En: fmt.Sprintf("%s enclose the %d keys of these groups", call, want), Zh: fmt.Sprintf("%s 圈住这些组的 %d 个 key", call, want)}, Seen: seen, Where: whereStore, Try: tryBounds}, nil
 }

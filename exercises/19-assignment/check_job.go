@@ -73,7 +73,7 @@ func oneJob(ctx context.Context, p proxy, backend string, steps []int) *kit.Find
 	counts := j.Snapshot().Totals.CountsByKey
 	for k := range keys {
 		if n := counts[fmt.Sprint(k)]; n != records/keys {
-			return finding(backend, steps, labs.Text{En: fmt.Sprintf("key %d counted %d times", k, records/keys), Zh: fmt.Sprintf("key %d 计数 %d 次", k, records/keys)},
+			return finding(backend, steps, labs.Text{En: fmt.Sprintf("key %d counted %d times", k, records/keys), Zh: fmt.Sprintf("键 %d 计数 %d 次", k, records/keys)},
 				labs.Text{En: fmt.Sprintf("%d times", n), Zh: fmt.Sprintf("%d 次", n)})
 		}
 	}
@@ -103,7 +103,7 @@ func outOfRange(ctx context.Context, j *job.Job, backend string, steps []int) *k
 	}
 	if out > 0 {
 		return finding(backend, steps, labs.Text{En: "no subtask is given keys of other subtasks", Zh: "没有子任务收到别人的键"},
-			labs.Text{En: fmt.Sprintf("subtask %d was given %d keys outside its range", subtask, out), Zh: fmt.Sprintf("subtask %d 收到 %d 个区间外的 key", subtask, out)})
+			labs.Text{En: fmt.Sprintf("subtask %d was given %d keys outside its range", subtask, out), Zh: fmt.Sprintf("子任务 %d 收到 %d 个区间外的键", subtask, out)})
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func finding(backend string, steps []int, expected, seen labs.Text) *kit.Finding
 	seen.Zh += fmt.Sprintf("；后端 %s，并行度依次为 %v", backend, steps)
 	return &kit.Finding{Expected: expected, Seen: seen,
 		Where: labs.Text{En: "The job's restore: a subtask throws away what lies outside its range, and counts from zero what it was not given; the positions of the sources are split state", Zh: "作业的恢复：子任务丢弃区间外的内容，没分到的就从零数起；source 的位置是 split 状态"},
-		Try:   labs.Text{En: "Add up the pieces of all new subtasks: each key group of each handle must be there once, with the subtask whose range holds it.", Zh: "把所有新子任务的片段加起来：每个 handle 的每个键组应恰好出现一次，且在区间包含它的子任务那里。"}}
+		Try:   labs.Text{En: "Add up the pieces of all new subtasks: each key group of each handle must be there once, with the subtask whose range holds it.", Zh: "把所有新子任务的片段加起来：每个句柄的每个键组应恰好出现一次，且在区间包含它的子任务那里。"}}
 }
 
 // dealer is the learner's assignment as a job asks for it.

@@ -183,7 +183,7 @@ func (o *world) take(id int64) []checkpoint.Command {
 			return nil
 		}
 		if !o.p.register(id, uploaded, reused) {
-			o.fail(labs.Text{En: fmt.Sprintf("Register(%d, …) is true: all files that task %d reuses are stored", id, task), Zh: fmt.Sprintf("Register(%d, …) 为 true：task %d 复用的文件都在", id, task)},
+			o.fail(labs.Text{En: fmt.Sprintf("Register(%d, …) is true: all files that task %d reuses are stored", id, task), Zh: fmt.Sprintf("Register(%d, …) 为 true：任务 %d 复用的文件都在", id, task)},
 				labs.Text{En: "false", Zh: "false"}, whereRegistry, tryRegistry)
 			return nil
 		}
@@ -226,7 +226,7 @@ func (o *world) upload(task int, id int64) (state *checkpoint.TaskState, uploade
 			n := name(task, files[i], from)
 			h, ok := o.handles[n]
 			if !ok {
-				o.fail(labs.Text{En: fmt.Sprintf("checkpoint %d of task %d refers only to copies that are stored", id, task), Zh: fmt.Sprintf("task %[2]d 的 checkpoint %[1]d 只引用仍在存储里的副本", id, task)},
+				o.fail(labs.Text{En: fmt.Sprintf("checkpoint %d of task %d refers only to copies that are stored", id, task), Zh: fmt.Sprintf("任务 %[2]d 的检查点 %[1]d 只引用仍在存储里的副本", id, task)},
 					labs.Text{En: fmt.Sprintf("it uses %s, which is not there", n), Zh: fmt.Sprintf("它引用 %s，而这个文件不在了", n)}, whereUploads, tryUploads)
 				return nil, nil, nil
 			}
@@ -283,8 +283,8 @@ func (o *world) check() {
 			for _, h := range s.SharedFiles() {
 				needed[h.File] = c.ID
 				if _, err := o.shared.Get(h); err != nil {
-					o.fail(labs.Text{En: fmt.Sprintf("checkpoint %d is kept, and can be restored", c.ID), Zh: fmt.Sprintf("checkpoint %d 保留着，并且可以恢复", c.ID)},
-						labs.Text{En: fmt.Sprintf("one of the files of task %d was deleted", task), Zh: fmt.Sprintf("task %d 的一个文件已被删除", task)}, whereRegistry, tryRegistry)
+					o.fail(labs.Text{En: fmt.Sprintf("checkpoint %d is kept, and can be restored", c.ID), Zh: fmt.Sprintf("检查点 %d 保留着，并且可以恢复", c.ID)},
+						labs.Text{En: fmt.Sprintf("one of the files of task %d was deleted", task), Zh: fmt.Sprintf("任务 %d 的一个文件已被删除", task)}, whereRegistry, tryRegistry)
 					return
 				}
 			}

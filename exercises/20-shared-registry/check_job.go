@@ -123,7 +123,7 @@ func judgeFolder(dir string) *kit.Finding {
 			for _, h := range s.SharedFiles() {
 				referred[h.File] = true
 				if !slices.Contains(files, h.File) {
-					return finding(labs.Text{En: fmt.Sprintf("checkpoint %d is kept, and can be restored", c.ID), Zh: fmt.Sprintf("checkpoint %d 保留着，并且可以恢复", c.ID)},
+					return finding(labs.Text{En: fmt.Sprintf("checkpoint %d is kept, and can be restored", c.ID), Zh: fmt.Sprintf("检查点 %d 保留着，并且可以恢复", c.ID)},
 						labs.Text{En: fmt.Sprintf("shared file %s, which it refers to, was deleted", h.File), Zh: fmt.Sprintf("它引用的共享文件 %s 已被删除", h.File)})
 				}
 			}
@@ -203,7 +203,7 @@ func (r *registry) remove(what string, step, id int64) []checkpoint.SharedHandle
 	for _, f := range r.p.remove(step, id) {
 		for other, files := range r.parts {
 			if slices.Contains(files, f) {
-				r.found(finding(labs.Text{En: fmt.Sprintf("%s(%d) leaves what checkpoint %d refers to", what, id, other), Zh: fmt.Sprintf("%s(%d) 留下 checkpoint %d 引用的文件", what, id, other)},
+				r.found(finding(labs.Text{En: fmt.Sprintf("%s(%d) leaves what checkpoint %d refers to", what, id, other), Zh: fmt.Sprintf("%s(%d) 留下检查点 %d 引用的文件", what, id, other)},
 					labs.Text{En: fmt.Sprintf("it deletes %s, one of its files", f), Zh: fmt.Sprintf("它删除了其中的 %s", f)}))
 			}
 		}

@@ -75,8 +75,8 @@ func Await(ctx context.Context, j *job.Job, within time.Duration, ok func() bool
 // Broken is the finding of a check that could not do its own part.
 func Broken(err error) *kit.Finding {
 	return &kit.Finding{
-		Expected: labs.Text{En: "that the checker can do its part", Zh: "检查程序自身能够运行"}, Seen: labs.Text{En: err.Error(), Zh: err.Error()},
-		Where: labs.Text{En: "the checker", Zh: "检查程序"}, Try: labs.Text{En: "Check again; if it stays, it is not your work that is at fault.", Zh: "再检查一次；若仍如此，问题不在你的代码。"},
+		Expected: labs.Text{En: "that the checker can do its part", Zh: "检查器自身能够运行"}, Seen: labs.Text{En: err.Error(), Zh: err.Error()},
+		Where: labs.Text{En: "the checker", Zh: "检查器"}, Try: labs.Text{En: "Check again; if it stays, it is not your work that is at fault.", Zh: "再检查一次；若仍如此，问题不在你的代码。"},
 		NotJudged: true,
 	}
 }
@@ -88,7 +88,7 @@ func Stalled(err error) *kit.Finding {
 	if !f.NotJudged {
 		f.Expected = labs.Text{En: "that the job runs to its end", Zh: "作业运行到结束"}
 		f.Where = labs.Text{En: "the job's own failure, above", Zh: "见上面作业自己的失败原因"}
-		f.Try = labs.Text{En: "The job names the subtask and the key group that did not fit.", Zh: "作业会指出是哪个 subtask、哪个 key group 不合。"}
+		f.Try = labs.Text{En: "The job names the subtask and the key group that did not fit.", Zh: "作业会指出是哪个子任务、哪个键组不合。"}
 	}
 	return f
 }

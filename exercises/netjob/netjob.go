@@ -162,7 +162,7 @@ func (r *Report) standstill() labs.Text {
 	for _, p := range r.Snapshot.Pools {
 		if strings.HasSuffix(p.Owner, "out") {
 			en = append(en, fmt.Sprintf("pool %s: %d of %d out, by subpartition %v", p.Owner, p.Requested-p.Available, p.Size, p.PerSubpartition))
-			zh = append(zh, fmt.Sprintf("池 %s：%d/%d 在外，各 subpartition %v", p.Owner, p.Requested-p.Available, p.Size, p.PerSubpartition))
+			zh = append(zh, fmt.Sprintf("池 %s：%d/%d 在外，各子分区 %v", p.Owner, p.Requested-p.Available, p.Size, p.PerSubpartition))
 		}
 	}
 	return labs.Text{En: strings.Join(en, "; "), Zh: strings.Join(zh, "；")}

@@ -31,7 +31,7 @@ func (g *GradeBook) CSV(w io.Writer) error {
 				}
 			}
 			cells = append(cells, points, strconv.Itoa(e.MaxPoints), judged, late, strconv.Itoa(grade.Tries))
-			if names := g.EqualTo(r.Person.ID, e.ID); len(names) > 0 {
+			if names := g.equalTo(r.Person.ID, e.ID); len(names) > 0 {
 				equal = append(equal, e.ID+": "+strings.Join(names, ", "))
 			}
 		}

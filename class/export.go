@@ -164,7 +164,7 @@ func (g *GradeBook) exportRow(r *GradeRow, results []ExportedResult) ExportedPer
 		if grade := &r.Grades[j]; grade.Result != nil {
 			p.Grades = append(p.Grades, ExportedGrade{
 				Exercise: e.ID, Result: grade.Result.ID, Points: grade.Points, MaxPoints: e.MaxPoints, Judged: grade.Result.Judged(),
-				Late: grade.Result.Late, Tries: grade.Tries, EqualTo: g.EqualTo(r.Person.ID, e.ID),
+				Late: grade.Result.Late, Tries: grade.Tries, EqualTo: g.equalTo(r.Person.ID, e.ID),
 			})
 		}
 	}

@@ -110,7 +110,7 @@ func NewGradeBook(r *Records, exercises []Exercise, known ...string) *GradeBook 
 func (g *Grade) add(r *Result, rule LateRule) {
 	points := r.Points
 	if r.Late {
-		points = rule.PointsLeft(points)
+		points = rule.pointsLeft(points)
 	}
 	g.Tries++
 	if g.Result == nil || points > g.Points || points == g.Points && r.Verified && !g.Result.Verified {
@@ -149,8 +149,8 @@ func (g *GradeBook) name(id string) string {
 	return id
 }
 
-// EqualTo names, for one person and exercise, the others who handed in equal code.
-func (g *GradeBook) EqualTo(person, exercise string) (names []string) {
+// equalTo names, for one person and exercise, the others who handed in equal code.
+func (g *GradeBook) equalTo(person, exercise string) (names []string) {
 	for _, e := range g.Equal {
 		if e.Exercise != exercise || !slices.Contains(e.People, person) {
 			continue

@@ -67,7 +67,7 @@ func TestGradeBook(t *testing.T) {
 	if len(g.Rows) != 3 || g.Rows[2].Grades[1].Tries != 3 {
 		t.Errorf("%+v", g.Rows)
 	}
-	if names := g.EqualTo("p1", "e1"); fmt.Sprint(names) != `[=HYPERLINK("x") p4]` {
+	if names := g.equalTo("p1", "e1"); fmt.Sprint(names) != `[=HYPERLINK("x") p4]` {
 		t.Errorf("equal to %q", names)
 	}
 	// A late result that has the most points after its penalty counts.

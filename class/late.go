@@ -26,8 +26,8 @@ func (l LateRule) Late(received time.Time) bool { return !l.Due.IsZero() && rece
 // Taken says whether what was received then counts at all.
 func (l LateRule) Taken(received time.Time) bool { return !l.Late(received) || l.Penalty < 100 }
 
-// PointsLeft are the points of a late result after the penalty, rounded down.
-func (l LateRule) PointsLeft(points int) int {
+// pointsLeft are the points of a late result after the penalty, rounded down.
+func (l LateRule) pointsLeft(points int) int {
 	return points * (100 - min(max(l.Penalty, 0), 100)) / 100
 }
 

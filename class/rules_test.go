@@ -101,7 +101,7 @@ func TestLateRule(t *testing.T) {
 		{"not taken", RuleFor(Deadline{Due: due, Penalty: 100}, time.Time{}), due.Add(1), true, false, 0},
 		{"without penalty", RuleFor(Deadline{Due: due}, time.Time{}), due.Add(1), true, true, 7},
 	} {
-		if late, taken, points := c.rule.Late(c.received), c.rule.Taken(c.received), c.rule.PointsLeft(7); late != c.late || taken != c.taken || points != c.points {
+		if late, taken, points := c.rule.Late(c.received), c.rule.Taken(c.received), c.rule.pointsLeft(7); late != c.late || taken != c.taken || points != c.points {
 			t.Errorf("%s: late %v, taken %v, points %d", c.name, late, taken, points)
 		}
 	}

@@ -1,6 +1,7 @@
 package class
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"go/scanner"
@@ -64,10 +65,7 @@ func EqualSources(results []Result, known ...string) []Equal {
 		}
 	}
 	slices.SortFunc(all, func(a, b Equal) int {
-		if c := strings.Compare(a.Exercise, b.Exercise); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Digest, b.Digest)
+		return cmp.Or(strings.Compare(a.Exercise, b.Exercise), strings.Compare(a.Digest, b.Digest))
 	})
 	return all
 }

@@ -60,6 +60,7 @@ var access = map[string]kind{
 	"GET /api/v1/class/me":                                       learner | instructor,
 	"PATCH /api/v1/class/me":                                     learner,
 	"PUT /api/v1/class/me/place":                                 learner,
+	"DELETE /api/v1/class/line":                                  learner,
 	"GET /api/v1/class/me/export":                                learner,
 	"DELETE /api/v1/class/me":                                    learner,
 	"GET /api/v1/class/live":                                     learner | instructor,
@@ -97,13 +98,9 @@ var access = map[string]kind{
 	"POST /api/v1/classes/{id}/enter":                            instructor,
 }
 
-// admit lets a request through to a route that its caller may call. Without classes everyone may call all.
+// admit lets a request through to a route that its caller may call.
 func (s *Server) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.course == nil {
-			next.ServeHTTP(w, r)
-			return
-		}
 		if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
 			newProblem(http.StatusBadRequest, "", "the address is no text").write(w)
 			return
@@ -129,7 +126,7 @@ func (s *Server) admit(next http.Handler) http.Handler {
 		if err != nil {
 			if may&nobody == 0 || r.URL.Path == "/class" {
 				if isPage(r) && problemOf(err).Status == http.StatusServiceUnavailable {
-					s.lostPage(w, r, http.StatusServiceUnavailable, "away")
+					s.lostPage(w, r, http.StatusServiceUnavailable)
 					return
 				}
 				problemOf(err).write(w)

@@ -6,6 +6,7 @@ package web
 //	nobody, Ann, Ben, instructor, instructor of another class, Ann's browser with a page of another site
 var everyRoute = map[string]statuses{
 	"DELETE /api/v1/class":                                       {401, 403, 403, 409, 409, 403},
+	"DELETE /api/v1/class/line":                                  {401, 204, 204, 403, 403, 403},
 	"DELETE /api/v1/class/me":                                    {401, 204, 204, 403, 403, 403},
 	"DELETE /api/v1/class/people/{id}":                           {401, 403, 403, 204, 404, 403},
 	"DELETE /api/v1/sessions/{id}":                               {401, 204, 404, 204, 404, 403},

@@ -39,7 +39,7 @@ func newStage(t *testing.T, f *fakeServer, k *class.Class, teacher, otherTeacher
 
 func (s *stage) end(t *testing.T) {
 	for _, sess := range s.f.sessions.list() {
-		if err := s.f.endSession(t.Context(), sess.id); err != nil {
+		if err := s.f.endSession(sess.id); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -58,6 +59,14 @@ func (s *Server) routeAPI(r chi.Router) {
 	completeSchemas(api)
 }
 
+// writeJSON answers where huma does not.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
 // plainRoutes are those that huma does not serve itself: websockets and the upload, which is stored while it arrives.
 func (s *Server) plainRoutes(r chi.Router, api huma.API) {
 	id := []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}
@@ -99,7 +108,7 @@ func (s *Server) plainRoutes(r chi.Router, api huma.API) {
 			Type: "object", Required: []string{"file"}, Properties: map[string]*huma.Schema{"file": {Type: "string", Format: "binary"}}}}}},
 		Responses: map[string]*huma.Response{
 			"201":     {Description: "Stored.", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[inputInfo](api)}}},
-			"default": {Description: "A problem.", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schemaOf[problem](api)}}},
+			"default": aProblem(api),
 		},
 		Extensions: calledBy(callerPage, callerExplorer, callerScript),
 	})

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -105,7 +104,7 @@ func (s *Server) exerciseRoutes(r chi.Router, api huma.API) {
 		var now *Progress
 		err := s.changeProgress(ctx, func(mine *Progress) {
 			mine.merge(&in.Body)
-			now = &Progress{Version: mine.Version, Labs: maps.Clone(mine.Labs), Exercises: maps.Clone(mine.Exercises)}
+			now = mine.copy()
 		})
 		if err != nil {
 			return nil, problemOf(err)
@@ -120,10 +119,10 @@ func (s *Server) exerciseRoutes(r chi.Router, api huma.API) {
 		Summary: "Judges the work handed in", Description: lines,
 		Parameters: []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {
-			Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[workBody](), true, "")}}},
+			Schema: schemaOf[workBody](api)}}},
 		Responses: map[string]*huma.Response{
 			"200":     {Description: "The steps and the result.", Content: map[string]*huma.MediaType{"application/x-ndjson": {}}},
-			"default": {Description: "A problem.", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schemaOf[problem](api)}}},
+			"default": aProblem(api),
 		},
 		Extensions: calledBy(callerPage),
 	})
@@ -186,17 +185,11 @@ func (s *Server) checkExercise(w http.ResponseWriter, r *http.Request) {
 		_ = out.Encode(v) // one that is gone ends ctx
 		_ = flush.Flush()
 	}
-	select {
-	case s.checking <- struct{}{}:
-	default:
-		line(map[string]any{"step": checkStep{Waiting: true, Of: len(e.Checks)}})
-		select {
-		case s.checking <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
+	leave, ok := s.placeToCheck(ctx, func() { line(map[string]any{"step": checkStep{Waiting: true, Of: len(e.Checks)}}) })
+	if !ok {
+		return
 	}
-	defer func() { <-s.checking }()
+	defer leave()
 	result := runner.Check(ctx, e, sub, runner.Options{
 		Trusted: []ed25519.PublicKey{s.signKey.Public().(ed25519.PublicKey)},
 		Run:     runner.RunLab,
@@ -211,18 +204,40 @@ func (s *Server) checkExercise(w http.ResponseWriter, r *http.Request) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.keepResult(context.WithoutCancel(r.Context()), e, &body, result)
+	// Judged, it counts: also when the page goes before it hears so.
+	ctx = context.WithoutCancel(r.Context())
+	s.keepResult(ctx, e, &body, result)
 	report := runner.NewReport([]*kit.Result{result}, lang).Exercises[0]
 	last := map[string]any{"result": report}
+	id := r.URL.Query().Get("id")
 	if s.course != nil {
-		// Judged, it counts: also when the page goes before it hears so.
-		kctx, done := context.WithTimeout(context.WithoutCancel(r.Context()), keepTime)
-		last["kept"] = s.enterResult(kctx, r.URL.Query().Get("id"), e, sub, result, report)
-		done()
+		ctx, done := context.WithTimeout(ctx, keepTime)
+		defer done()
+		last["kept"] = s.enterResult(ctx, id, e, sub, result, report)
 	} else if m := s.joined.member(); m != nil {
-		last["kept"] = s.joined.report(context.WithoutCancel(r.Context()), m, r.URL.Query().Get("id"), &report, sub)
+		last["kept"] = s.joined.report(ctx, m, id, &report, sub)
 	}
 	line(last)
+}
+
+// keepTime is what a class's store has to keep a result.
+const keepTime = 20 * time.Second
+
+// placeToCheck waits for one of the places of checks that run at once; waiting is called first where none is free.
+func (s *Server) placeToCheck(ctx context.Context, waiting func()) (leave func(), ok bool) {
+	leave = func() { <-s.checking }
+	select {
+	case s.checking <- struct{}{}:
+		return leave, true
+	default:
+	}
+	waiting()
+	select {
+	case s.checking <- struct{}{}:
+		return leave, true
+	case <-ctx.Done():
+		return nil, false
+	}
 }
 
 // submission makes the files of what was handed in. The first answer to a question is the one that counts.
@@ -251,9 +266,7 @@ func (s *Server) submission(ctx context.Context, e *kit.Exercise, body *workBody
 		sub.Answer = b
 	case kit.Live:
 		if body.Session == "" {
-			if body.Record != nil {
-				sub.Record = body.Record
-			}
+			sub.Record = body.Record
 			return sub, nil
 		}
 		sess, err := s.session(ctx, body.Session, toHandIn)

@@ -116,7 +116,7 @@ func TestProgressIsKeptAndMerged(t *testing.T) {
 			"debloater":       {Status: kit.Failed, Points: 3, MaxPoints: 17, Core: "new", AtMs: 20},
 			"max-parallelism": {Answer: map[string]any{"what": "b"}, AnsweredMs: 20}}}
 	for _, p := range []*Progress{first, second, first} {
-		if err := f.take(p); err != nil {
+		if err := f.change(func(mine *Progress) { mine.merge(p) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,11 +156,12 @@ func TestChineseTasksHaveNoSpacesOfLineEnds(t *testing.T) {
 	}
 }
 
-// A line's end in a task is a space in English, at a comma too, and nothing between two Chinese characters.
+// A line's end in a task is a space in English, at a comma too, and in Chinese only beside a Latin word.
 func TestLineEndsOfTasks(t *testing.T) {
 	for _, c := range []struct{ lang, text, want string }{
 		{"en", "Rate, work,\nparallelism", "<p>Rate, work,\nparallelism</p>\n"},
 		{"zh", "每一秒，\n每一条", "<p>每一秒，每一条</p>\n"},
+		{"zh", "并行度和\nbuffer 数，\nx 与\n`y`\n**都**\n不变", "<p>并行度和\nbuffer 数，x 与\n<code>y</code>\n<strong>都</strong>不变</p>\n"},
 	} {
 		var html bytes.Buffer
 		if err := exerciseText[c.lang].Convert([]byte(c.text), &html); err != nil || html.String() != c.want {

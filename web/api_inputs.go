@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
+
+	"weir/labs"
 )
 
 // inputInfo describes a stored file.
@@ -59,7 +62,24 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Location", "/api/v1/inputs/"+id)
 		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(describe(id, safeName(name), input))
+		_ = json.NewEncoder(w).Encode(describeInput(id, safeName(name), input))
 		return
 	}
+}
+
+// describeInput says what a stored file holds.
+func describeInput(id, name string, in *labs.Input) inputInfo {
+	return inputInfo{ID: id, Name: name, Format: string(in.Format), Columns: in.Columns, Rows: in.Rows, Sample: in.Sample}
+}
+
+// keyed gives an input that is keyed by a column of it.
+func keyed(in *labs.Input, key string) (*labs.Input, error) {
+	if key == "" {
+		return nil, newProblem(http.StatusUnprocessableEntity, "key", "say which column to key by: "+strings.Join(in.Columns, ", "))
+	}
+	k, err := in.WithKey(key)
+	if err != nil {
+		return nil, newProblem(http.StatusUnprocessableEntity, "key", err.Error())
+	}
+	return k, nil
 }

@@ -3,16 +3,11 @@ package web
 import (
 	"context"
 	"net/http"
-	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"weir/labs"
 )
-
-func schemaOf[T any](api huma.API) *huma.Schema {
-	return api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
-}
 
 type labsOutput struct {
 	Body []labs.LabInfo

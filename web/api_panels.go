@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -139,14 +141,11 @@ func framesOf(all []labs.Frame, consumer string, n int) ([]frameChannel, []labs.
 	channels, frames := []frameChannel{}, []labs.Frame{}
 	for i := range all {
 		f := &all[i]
-		at := 0
-		for at < len(channels) && (channels[at].Consumer < f.Consumer || channels[at].Consumer == f.Consumer && channels[at].Producer < f.Producer) {
-			at++
-		}
-		if at == len(channels) || channels[at].Consumer != f.Consumer || channels[at].Producer != f.Producer {
-			channels = append(channels, frameChannel{})
-			copy(channels[at+1:], channels[at:])
-			channels[at] = frameChannel{Producer: f.Producer, Consumer: f.Consumer, First: f.Number}
+		at, found := slices.BinarySearchFunc(channels, f, func(c frameChannel, f *labs.Frame) int {
+			return cmp.Or(cmp.Compare(c.Consumer, f.Consumer), cmp.Compare(c.Producer, f.Producer))
+		})
+		if !found {
+			channels = slices.Insert(channels, at, frameChannel{Producer: f.Producer, Consumer: f.Consumer, First: f.Number})
 		}
 		channels[at].Kept++
 		if consumer == "" || f.Consumer == consumer {

@@ -8,14 +8,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// recordOutput is a run.weir file.
-type recordOutput struct {
-	ContentType  string `header:"Content-Type"`
-	Disposition  string `header:"Content-Disposition"`
-	CacheControl string `header:"Cache-Control"`
-	Body         []byte
-}
-
 // recordRoutes give the record of a session: what it did, for the exercises.
 func (s *Server) recordRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
@@ -23,10 +15,9 @@ func (s *Server) recordRoutes(api huma.API) {
 		Summary: "What it did, as a run.weir file",
 		Description: "Its knobs, their changes, what was asked of it, and a sample a second, of the last ten minutes: what a live exercise is judged from. " +
 			"gzip around JSON, with a digest and this server's signature.",
-		Responses: map[string]*huma.Response{"200": {Description: "The file.", Content: map[string]*huma.MediaType{
-			"application/gzip": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}},
+		Responses:  fileResponse("application/gzip", binaryFile),
 		Extensions: calledBy(callerPage, callerScript),
-	}, func(ctx context.Context, in *idInput) (*recordOutput, error) {
+	}, func(ctx context.Context, in *idInput) (*fileOutput, error) {
 		sess, err := s.session(ctx, in.ID, toLook)
 		if err != nil {
 			return nil, err
@@ -35,6 +26,6 @@ func (s *Server) recordRoutes(api huma.API) {
 		if err := sess.run.Record().Write(&b, s.signKey); err != nil {
 			return nil, problemOf(err)
 		}
-		return &recordOutput{ContentType: "application/gzip", Disposition: `attachment; filename="run.weir"`, CacheControl: "no-store", Body: b.Bytes()}, nil
+		return &fileOutput{"application/gzip", `attachment; filename="run.weir"`, "no-store", b.Bytes()}, nil
 	})
 }

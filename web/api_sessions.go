@@ -134,53 +134,11 @@ func (s *Server) sessionRoutes(api huma.API) {
 		Summary:     "Changes knobs of the running job",
 		Description: "All of them or none. A knob that takes effect by a restart stops the job with a checkpoint and restores it.",
 		Extensions:  calledBy(callerPage, callerScript),
-	}, func(ctx context.Context, in *knobsInput) (*knobsOutput, error) {
-		sess, err := s.session(ctx, in.ID, toDrive)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.mayTurn(ctx, sess, in.Body); err != nil {
-			return nil, err
-		}
-		version, err := sess.run.Set(in.Body)
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		s.log.Info("knobs changed", "session", sess.id, "knobs", in.Body)
-		s.keepSession(ctx, sess)
-		out := &knobsOutput{}
-		out.Body.Version = version
-		return out, nil
-	})
+	}, s.changeKnobs)
 	huma.Register(api, huma.Operation{
 		OperationID: "act", Method: http.MethodPost, Path: "/api/v1/sessions/{id}/actions/{action}", Tags: tags,
 		Summary: `Acts on the job; the body has the arguments, such as {"parallelism": 3}`, Extensions: calledBy(callerPage, callerScript),
-	}, func(ctx context.Context, in *actionInput) (*actionOutput, error) {
-		sess, err := s.session(ctx, in.ID, toDrive)
-		if err != nil {
-			return nil, err
-		}
-		var args map[string]any
-		if in.Body != nil {
-			args = *in.Body
-		}
-		if err := s.mayAct(ctx, sess, in.Name, args); err != nil {
-			return nil, err
-		}
-		result, err := sess.run.Action(in.Name, args)
-		if err != nil {
-			return nil, actionProblem(in.Name, err)
-		}
-		s.log.Info("action", "session", sess.id, "action", in.Name)
-		s.keepSession(ctx, sess)
-		if callerOf(ctx).Kind != owner {
-			result = withoutPath(result)
-		}
-		if result == nil {
-			result = struct{}{}
-		}
-		return &actionOutput{Body: result}, nil
-	})
+	}, s.act)
 	huma.Register(api, huma.Operation{
 		OperationID: "end-session", Method: http.MethodDelete, Path: "/api/v1/sessions/{id}", Tags: tags,
 		Summary: "Ends it", Extensions: calledBy(callerPage, callerHome, callerScript),
@@ -188,8 +146,56 @@ func (s *Server) sessionRoutes(api huma.API) {
 		if _, err := s.session(ctx, in.ID, toEnd); err != nil {
 			return nil, err
 		}
-		return nil, s.endSession(ctx, in.ID)
+		return nil, s.endSession(in.ID)
 	})
+}
+
+// changeKnobs turns knobs of a running job.
+func (s *Server) changeKnobs(ctx context.Context, in *knobsInput) (*knobsOutput, error) {
+	sess, err := s.session(ctx, in.ID, toDrive)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayTurn(ctx, sess, in.Body); err != nil {
+		return nil, err
+	}
+	version, err := sess.run.Set(in.Body)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	s.log.Info("knobs changed", "session", sess.id, "knobs", in.Body)
+	s.keepSession(ctx, sess)
+	out := &knobsOutput{}
+	out.Body.Version = version
+	return out, nil
+}
+
+// act does an action on a running job.
+func (s *Server) act(ctx context.Context, in *actionInput) (*actionOutput, error) {
+	sess, err := s.session(ctx, in.ID, toDrive)
+	if err != nil {
+		return nil, err
+	}
+	var args map[string]any
+	if in.Body != nil {
+		args = *in.Body
+	}
+	if err := s.mayAct(ctx, sess, in.Name, args); err != nil {
+		return nil, err
+	}
+	result, err := sess.run.Action(in.Name, args)
+	if err != nil {
+		return nil, actionProblem(in.Name, err)
+	}
+	s.log.Info("action", "session", sess.id, "action", in.Name)
+	s.keepSession(ctx, sess)
+	if callerOf(ctx).Kind != owner {
+		result = withoutPath(result)
+	}
+	if result == nil {
+		result = struct{}{}
+	}
+	return &actionOutput{Body: result}, nil
 }
 
 // actionProblem tells what the job refused to do; that it refused is the caller's matter, not a fault of the server.

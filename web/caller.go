@@ -35,15 +35,12 @@ type caller struct {
 	via string
 }
 
-// asked is what a handler of the API needs of the request itself.
-type asked struct {
-	r *http.Request
-}
+// belongs says whose a session or a file is; it is empty without classes, and has no person where it is the instructor's.
+type belongs struct{ Class, Person string }
 
-// mine tells whether something that belongs to a person of a class is the caller's own. What is the instructor's has no
-// person.
-func (c *caller) mine(classID, person string) bool {
-	return c.Kind == owner || c.Class == classID && c.Person == person
+// mine tells whether something is the caller's own.
+func (c *caller) mine(of belongs) bool {
+	return c.Kind == owner || of == belongs{c.Class, c.Person}
 }
 
 type callerKey struct{}
@@ -118,15 +115,15 @@ func (c *course) identify(r *http.Request) (*caller, error) {
 // withCaller puts the caller and the request into the request's context.
 func withCaller(r *http.Request, who *caller) *http.Request {
 	ctx := context.WithValue(r.Context(), callerKey{}, who)
-	return r.WithContext(context.WithValue(ctx, askedKey{}, asked{r}))
+	return r.WithContext(context.WithValue(ctx, requestKey{}, r))
 }
 
-type askedKey struct{}
+type requestKey struct{}
 
 // requestOf is the request that ctx belongs to; only on a server of classes.
 func requestOf(ctx context.Context) *http.Request {
-	a, _ := ctx.Value(askedKey{}).(asked)
-	return a.r
+	r, _ := ctx.Value(requestKey{}).(*http.Request)
+	return r
 }
 
 // cookieFor keeps a token in the browser: not for scripts, not sent along by other sites' forms, and over TLS only where

@@ -25,8 +25,6 @@ const (
 	callerWall  = "instructor's wall"
 )
 
-type noInput struct{}
-
 type classIDInput struct {
 	ID string `path:"id" maxLength:"64"`
 }
@@ -81,7 +79,7 @@ func (s *Server) memberRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-me", Method: http.MethodGet, Path: "/api/v1/class/me", Tags: tags,
 		Summary: "Who one is in the class, and how it stands", Extensions: calledBy(callerClass),
-	}, func(ctx context.Context, _ *noInput) (*meOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*meOutput, error) {
 		me, err := s.describeMe(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err
@@ -117,9 +115,16 @@ func (s *Server) memberRoutes(api huma.API) {
 		return nil, nil
 	})
 	huma.Register(api, huma.Operation{
+		OperationID: "leave-line", Method: http.MethodDelete, Path: "/api/v1/class/line", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Leaves the line before a full server", Extensions: calledBy(callerClass),
+	}, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+		s.course.line.leave(callerOf(ctx).Person)
+		return nil, nil
+	})
+	huma.Register(api, huma.Operation{
 		OperationID: "leave-class", Method: http.MethodPost, Path: "/api/v1/class/leave", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Takes the cookies away; what is kept of the learner stays, and the personal link leads back", Extensions: calledBy(callerClass),
-	}, func(ctx context.Context, _ *noInput) (*cookieOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*cookieOutput, error) {
 		r := requestOf(ctx)
 		return &cookieOutput{[]*http.Cookie{cookieFor(r, personCookie, "", time.Time{}), cookieFor(r, instructorCookie, "", time.Time{})}}, nil
 	})
@@ -130,7 +135,7 @@ func (s *Server) memberRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "delete-me", Method: http.MethodDelete, Path: "/api/v1/class/me", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Deletes the learner with results, answers and sessions", Extensions: calledBy(callerClass),
-	}, func(ctx context.Context, _ *noInput) (*cookieOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*cookieOutput, error) {
 		who := callerOf(ctx)
 		if err := s.deletePerson(ctx, who.Class, who.Person); err != nil {
 			return nil, err
@@ -143,14 +148,8 @@ func (s *Server) memberRoutes(api huma.API) {
 func (s *Server) join(ctx context.Context, in *joinInput) (*meOutput, error) {
 	c, r := s.course, requestOf(ctx)
 	address := addressOf(r)
-	if wait := c.guesses.wait(address, time.Now()); wait > 0 {
-		t := time.NewTimer(wait)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return nil, storeProblem(ctx.Err())
-		}
+	if wait := c.guesses.wait(address, time.Now()); wait > 0 && !pauseFor(ctx, wait) {
+		return nil, storeProblem(ctx.Err())
 	}
 	k, err := s.classOfCode(ctx, in.Body.Code)
 	if err != nil {
@@ -259,6 +258,7 @@ func (s *Server) describeMe(ctx context.Context, who *caller) (*classMe, error) 
 // liveOf is what a member sees of a class, with the lab of the session in the spotlight.
 func (s *Server) liveOf(v *roomView, who *caller) classLive {
 	l := v.live(who)
+	l.Line, l.Turn = s.lineOf(who, l.Frozen)
 	if l.Spotlight != "" {
 		if sess, err := s.sessions.get(l.Spotlight); err == nil {
 			l.SpotlightLab = sess.lab
@@ -311,7 +311,7 @@ func (s *Server) deletePerson(ctx context.Context, classID, person string) error
 }
 
 // exportMe gives a learner all that is kept of them.
-func (s *Server) exportMe(ctx context.Context, _ *noInput) (*fileOutput, error) {
+func (s *Server) exportMe(ctx context.Context, _ *struct{}) (*fileOutput, error) {
 	who := callerOf(ctx)
 	st := s.course.store
 	out, err := st.PersonalData(ctx, who.Person)
@@ -323,14 +323,6 @@ func (s *Server) exportMe(ctx context.Context, _ *noInput) (*fileOutput, error) 
 		return nil, err
 	}
 	return &fileOutput{"application/json", `attachment; filename="weir-my-data.json"`, "no-store", b}, nil
-}
-
-// fileOutput is a file to keep.
-type fileOutput struct {
-	ContentType  string `header:"Content-Type"`
-	Disposition  string `header:"Content-Disposition"`
-	CacheControl string `header:"Cache-Control"`
-	Body         []byte
 }
 
 // validJSON gives JSON, and leaves out what is none.
@@ -352,27 +344,23 @@ func (s *Server) instructorLink(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request, as kind) {
-	if s.course == nil {
-		s.notFound(w, r)
-		return
-	}
 	token := r.PathValue("token")
 	who, err := s.course.whoHas(r.Context(), token)
 	if err != nil {
-		s.lostPage(w, r, http.StatusServiceUnavailable, "away")
+		s.lostPage(w, r, http.StatusServiceUnavailable)
 		return
 	}
 	if who == nil || who.Kind != as {
-		s.lostPage(w, r, http.StatusNotFound, "dead")
+		s.lostPage(w, r, http.StatusNotFound)
 		return
 	}
 	k, err := s.course.store.ClassByID(r.Context(), who.Class)
-	if errors.Is(err, class.ErrNotFound) {
-		s.lostPage(w, r, http.StatusNotFound, "dead")
+	switch {
+	case errors.Is(err, class.ErrNotFound):
+		s.lostPage(w, r, http.StatusNotFound)
 		return
-	}
-	if err != nil {
-		s.lostPage(w, r, http.StatusServiceUnavailable, "away")
+	case err != nil:
+		s.lostPage(w, r, http.StatusServiceUnavailable)
 		return
 	}
 	name, value := personCookie, token

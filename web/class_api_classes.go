@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (s *Server) taughtRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-class", Method: http.MethodGet, Path: "/api/v1/class", Tags: tags,
 		Summary: "The class, with its code and where to join", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*classInfoOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*classInfoOutput, error) {
 		return s.infoNow(ctx, callerOf(ctx))
 	})
 	huma.Register(api, huma.Operation{
@@ -81,26 +82,11 @@ func (s *Server) taughtRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "delete-class", Method: http.MethodDelete, Path: "/api/v1/class", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Deletes a class that was closed, with all people and results", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*struct{}, error) {
-		who := callerOf(ctx)
-		k, err := s.course.store.ClassByID(ctx, who.Class)
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		if k.State == class.Open {
-			return nil, newProblem(http.StatusConflict, "state", "the class is open: close it first, and export what is to be kept")
-		}
-		if err := s.course.store.DeleteClass(ctx, who.Class); err != nil {
-			return nil, storeProblem(err)
-		}
-		s.log.Info("class deleted", "class", who.Class)
-		s.endAllOf(who.Class, "")
-		return nil, nil
-	})
+	}, s.deleteClass)
 	huma.Register(api, huma.Operation{
 		OperationID: "get-qr", Method: http.MethodGet, Path: "/api/v1/class/qr.png", Tags: tags,
 		Summary: "The join address as a QR code", Responses: fileResponse("image/png", binaryFile), Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*fileOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*fileOutput, error) {
 		v, err := s.course.view(ctx, callerOf(ctx).Class)
 		if err != nil {
 			return nil, err
@@ -114,31 +100,11 @@ func (s *Server) taughtRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-audit", Method: http.MethodGet, Path: "/api/v1/class/audit", Tags: tags,
 		Summary: "What was done to the class, newest first", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*auditOutput, error) {
-		all, err := s.course.store.AuditLog(ctx, callerOf(ctx).Class)
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		out := &auditOutput{}
-		out.Body.Audit, out.Body.Names = []classAudited{}, map[string]string{}
-		for _, list := range []func(context.Context, string) ([]class.Person, error){s.course.store.People, s.course.store.Merged} {
-			people, err := list(ctx, callerOf(ctx).Class)
-			if err != nil {
-				return nil, storeProblem(err)
-			}
-			for i := range people {
-				out.Body.Names[people[i].ID] = people[i].Name
-			}
-		}
-		for _, a := range newestFirst(all, func(a class.Audited) time.Time { return a.At }) {
-			out.Body.Audit = append(out.Body.Audit, classAudited{At: a.At, Who: a.Who, What: a.What, About: a.About})
-		}
-		return out, nil
-	})
+	}, s.auditLog)
 	huma.Register(api, huma.Operation{
 		OperationID: "list-classes", Method: http.MethodGet, Path: "/api/v1/classes", Tags: tags,
 		Summary: "The classes whose instructor links this browser has opened", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*classesOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*classesOutput, error) {
 		out := &classesOutput{}
 		out.Body.Classes = []classInfo{}
 		for _, who := range s.course.heldBy(ctx, requestOf(ctx)) {
@@ -153,41 +119,88 @@ func (s *Server) taughtRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "make-class", Method: http.MethodPost, Path: "/api/v1/classes", Tags: tags, DefaultStatus: http.StatusCreated, MaxBodyBytes: 8 << 10,
 		Summary: "Makes another class on this server; its link is told once", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *newClassInput) (*classInfoOutput, error) {
-		if !s.course.requests.take("classes "+addressOf(requestOf(ctx)), 20, 0.01) {
-			return nil, newProblem(http.StatusTooManyRequests, "", "20 classes were made just now: wait a little")
-		}
-		k, token, err := s.course.makeClass(ctx, in.Body.Name, in.Body.Zone)
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		who := &caller{Kind: instructor, Class: k.ID, token: token}
-		s.course.audit(ctx, who, "make class", k.Name)
-		out, err := s.infoNow(ctx, who)
-		if err != nil {
-			return nil, err
-		}
-		r := requestOf(ctx)
-		out.Body.Link = originOf(r) + "/class/i/" + token
-		// The new class comes last in the cookie: the browser still looks at the one before.
-		held, _, _ := shownTokens(r)
-		if len(held) < mostClassesHeld {
-			out.SetCookie = cookieFor(r, instructorCookie, strings.Join(append(held, token), "."), k.Expires)
-		}
-		return out, nil
-	})
+	}, s.newClass)
 	huma.Register(api, huma.Operation{
 		OperationID: "enter-class", Method: http.MethodPost, Path: "/api/v1/classes/{id}/enter", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Has this browser look at another of its classes", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *classIDInput) (*cookieOutput, error) {
-		r := requestOf(ctx)
-		for _, who := range s.course.heldBy(ctx, r) {
-			if who.Class == in.ID {
-				return &cookieOutput{[]*http.Cookie{cookieFor(r, instructorCookie, s.course.heldWith(r, who.token), time.Now().Add(classLives))}}, nil
-			}
+	}, s.enterClass)
+}
+
+// deleteClass removes a class that was closed, with its sessions.
+func (s *Server) deleteClass(ctx context.Context, _ *struct{}) (*struct{}, error) {
+	who := callerOf(ctx)
+	k, err := s.course.store.ClassByID(ctx, who.Class)
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	if k.State == class.Open {
+		return nil, newProblem(http.StatusConflict, "state", "the class is open: close it first, and export what is to be kept")
+	}
+	if err := s.course.store.DeleteClass(ctx, who.Class); err != nil {
+		return nil, storeProblem(err)
+	}
+	s.log.Info("class deleted", "class", who.Class)
+	s.endAllOf(who.Class, "")
+	return nil, nil
+}
+
+// auditLog shows what was done to the class, with the names of whom it was about.
+func (s *Server) auditLog(ctx context.Context, _ *struct{}) (*auditOutput, error) {
+	all, err := s.course.store.AuditLog(ctx, callerOf(ctx).Class)
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	out := &auditOutput{}
+	out.Body.Audit, out.Body.Names = []classAudited{}, map[string]string{}
+	for _, list := range []func(context.Context, string) ([]class.Person, error){s.course.store.People, s.course.store.Merged} {
+		people, err := list(ctx, callerOf(ctx).Class)
+		if err != nil {
+			return nil, storeProblem(err)
 		}
-		return nil, newProblem(http.StatusNotFound, "id", "this browser has not opened the link of such a class")
-	})
+		for i := range people {
+			out.Body.Names[people[i].ID] = people[i].Name
+		}
+	}
+	for _, a := range newestFirst(all, func(a class.Audited) time.Time { return a.At }) {
+		out.Body.Audit = append(out.Body.Audit, classAudited{At: a.At, Who: a.Who, What: a.What, About: a.About})
+	}
+	return out, nil
+}
+
+// newClass makes one more class, whose instructor this browser then is.
+func (s *Server) newClass(ctx context.Context, in *newClassInput) (*classInfoOutput, error) {
+	if !s.course.requests.take("classes "+addressOf(requestOf(ctx)), 20, 0.01) {
+		return nil, newProblem(http.StatusTooManyRequests, "", "20 classes were made just now: wait a little")
+	}
+	k, token, err := s.course.makeClass(ctx, in.Body.Name, in.Body.Zone)
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	who := &caller{Kind: instructor, Class: k.ID, token: token}
+	s.course.audit(ctx, who, "make class", k.Name)
+	out, err := s.infoNow(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	r := requestOf(ctx)
+	out.Body.Link = originOf(r) + "/class/i/" + token
+	// The new class comes last in the cookie: the browser still looks at the one before.
+	held, _, _ := shownTokens(r)
+	if len(held) < mostClassesHeld {
+		out.SetCookie = cookieFor(r, instructorCookie, strings.Join(append(held, token), "."), k.Expires)
+	}
+	return out, nil
+}
+
+// enterClass puts another of the classes that the browser holds first.
+func (s *Server) enterClass(ctx context.Context, in *classIDInput) (*cookieOutput, error) {
+	r := requestOf(ctx)
+	for _, who := range s.course.heldBy(ctx, r) {
+		if who.Class == in.ID {
+			return &cookieOutput{[]*http.Cookie{cookieFor(r, instructorCookie, s.course.heldWith(r, who.token), time.Now().Add(classLives))}}, nil
+		}
+	}
+	return nil, newProblem(http.StatusNotFound, "id", "this browser has not opened the link of such a class")
 }
 
 // heldBy are the classes that a request shows tokens of.
@@ -253,7 +266,8 @@ func (c *classChange) String() string {
 	if c.State != nil {
 		said = append(said, "state "+*c.State)
 	}
-	return strings.Join(sortedTexts(said), ", ")
+	slices.Sort(said)
+	return strings.Join(said, ", ")
 }
 
 func (s *Server) infoNow(ctx context.Context, who *caller) (*classInfoOutput, error) {

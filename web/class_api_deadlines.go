@@ -41,7 +41,7 @@ func (s *Server) deadlineRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-deadlines", Method: http.MethodGet, Path: "/api/v1/class/deadlines", Tags: tags,
 		Summary: "When exercises are due; a learner's extension is in due", Extensions: calledBy(callerClass, callerWall),
-	}, func(ctx context.Context, _ *noInput) (*deadlinesOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*deadlinesOutput, error) {
 		all, err := s.deadlines(ctx, callerOf(ctx))
 		if err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func (s *Server) exportRoute(r chi.Router, api huma.API) {
 		Parameters: []*huma.Param{{Name: "format", In: "query", Schema: &huma.Schema{Type: "string", Enum: []any{"csv", "json", "gradescope"}, Default: "json"}}},
 		Responses: map[string]*huma.Response{
 			"200":     {Description: "The file.", Content: map[string]*huma.MediaType{"application/json": {}, "text/csv": {}}},
-			"default": {Description: "A problem.", Content: map[string]*huma.MediaType{"application/problem+json": {Schema: schemaOf[problem](api)}}},
+			"default": aProblem(api),
 		},
 		Extensions: calledBy(callerWall, callerScript),
 	})
@@ -68,13 +68,10 @@ func (s *Server) exportClass(w http.ResponseWriter, r *http.Request) {
 	}
 	book := class.NewGradeBook(records, columns, starterDigests()...)
 	s.course.audit(ctx, who, "export", format)
-	ending := map[string]string{"csv": "csv"}[format]
-	if ending == "" {
-		ending = "json"
-	}
+	ending := map[string]string{"csv": ".csv", "json": ".json", "gradescope": "-gradescope.json"}[format]
 	h := w.Header()
 	h.Set("Content-Type", kind)
-	h.Set("Content-Disposition", `attachment; filename="weir-class-`+strings.ToLower(records.Class.ID[:min(6, len(records.Class.ID))])+"-"+format+"."+ending+`"`)
+	h.Set("Content-Disposition", `attachment; filename="weir-class-`+strings.ToLower(records.Class.ID[:min(6, len(records.Class.ID))])+ending+`"`)
 	h.Set("Cache-Control", "no-store")
 	out := bufio.NewWriter(w)
 	switch format {

@@ -49,7 +49,7 @@ func (s *Server) peopleRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-people", Method: http.MethodGet, Path: "/api/v1/class/people", Tags: tags,
 		Summary: "The learners with their progress, results and sessions", Extensions: calledBy(callerWall, callerScript),
-	}, func(ctx context.Context, _ *noInput) (*peopleOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*peopleOutput, error) {
 		all, err := s.people(ctx, callerOf(ctx).Class)
 		if err != nil {
 			return nil, err
@@ -61,33 +61,7 @@ func (s *Server) peopleRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "change-person", Method: http.MethodPatch, Path: "/api/v1/class/people/{id}", Tags: tags, MaxBodyBytes: 8 << 10,
 		Summary: "Changes a learner's name or alias, or takes the hand down", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *personChange) (*personOutput, error) {
-		who := callerOf(ctx)
-		if _, err := s.personOf(ctx, who, in.ID); err != nil {
-			return nil, err
-		}
-		err := s.course.store.UpdatePerson(ctx, in.ID, func(p *class.Person) error {
-			return changePerson(p, in.Body.Name, in.Body.Alias, in.Body.Hand)
-		})
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		s.course.changed(who.Class)
-		for what, done := range map[string]bool{"rename": in.Body.Name != nil, "change alias": in.Body.Alias != nil, "hand": in.Body.Hand != nil} {
-			if done {
-				s.course.audit(ctx, who, what, in.ID)
-			}
-		}
-		all, err := s.people(ctx, who.Class)
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(all, func(p classPerson) bool { return p.ID == in.ID })
-		if i < 0 {
-			return nil, storeProblem(class.ErrNotFound)
-		}
-		return &personOutput{all[i]}, nil
-	})
+	}, s.changeLearner)
 	huma.Register(api, huma.Operation{
 		OperationID: "delete-person", Method: http.MethodDelete, Path: "/api/v1/class/people/{id}", Tags: tags, DefaultStatus: http.StatusNoContent,
 		Summary: "Removes a learner with all that is kept", Extensions: calledBy(callerWall),
@@ -107,57 +81,92 @@ func (s *Server) peopleRoutes(api huma.API) {
 		Summary:     "Makes a new personal link for a learner",
 		Description: "For one that lost the browser or the link. The old link and the cookie end; results that were acknowledged stay.",
 		Extensions:  calledBy(callerWall),
-	}, func(ctx context.Context, in *classIDInput) (*linkOutput, error) {
-		who := callerOf(ctx)
-		if _, err := s.personOf(ctx, who, in.ID); err != nil {
-			return nil, err
-		}
-		// The links of those who were merged into the learner lead to them as well: they end too.
-		merged, err := s.course.store.Merged(ctx, who.Class)
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		for _, p := range merged {
-			if p.Merged != in.ID {
-				continue
-			}
-			if _, err := s.newToken(ctx, p.ID); err != nil {
-				return nil, err
-			}
-		}
-		token, err := s.newToken(ctx, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		s.course.forget(in.ID)
-		s.course.audit(ctx, who, "renew link", in.ID)
-		out := &linkOutput{}
-		out.Body.Link = originOf(requestOf(ctx)) + "/class/p/" + token
-		return out, nil
-	})
+	}, s.renewLink)
 	huma.Register(api, huma.Operation{
 		OperationID: "merge-people", Method: http.MethodPost, Path: "/api/v1/class/people/merge", Tags: tags, DefaultStatus: http.StatusNoContent, MaxBodyBytes: 8 << 10,
 		Summary: "Makes one learner of two", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *mergeInput) (*struct{}, error) {
-		who := callerOf(ctx)
-		for _, id := range []string{in.Body.From, in.Body.Into} {
-			if _, err := s.personOf(ctx, who, id); err != nil {
-				return nil, err
-			}
-		}
-		if err := s.course.store.Merge(ctx, who.Class, in.Body.From, in.Body.Into); err != nil {
-			return nil, storeProblem(err)
-		}
-		for _, sess := range s.sessions.list() {
-			if of := sess.of(); of == (belongs{who.Class, in.Body.From}) {
-				sess.owned.Store(&belongs{who.Class, in.Body.Into})
-			}
-		}
-		s.course.forget(in.Body.From)
-		s.course.changed(who.Class)
-		s.course.audit(ctx, who, "merge", in.Body.From+" into "+in.Body.Into)
-		return nil, nil
+	}, s.mergePeople)
+}
+
+// changeLearner changes what the instructor may change of a learner.
+func (s *Server) changeLearner(ctx context.Context, in *personChange) (*personOutput, error) {
+	who := callerOf(ctx)
+	if _, err := s.personOf(ctx, who, in.ID); err != nil {
+		return nil, err
+	}
+	err := s.course.store.UpdatePerson(ctx, in.ID, func(p *class.Person) error {
+		return changePerson(p, in.Body.Name, in.Body.Alias, in.Body.Hand)
 	})
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	s.course.changed(who.Class)
+	for what, done := range map[string]bool{"rename": in.Body.Name != nil, "change alias": in.Body.Alias != nil, "hand": in.Body.Hand != nil} {
+		if done {
+			s.course.audit(ctx, who, what, in.ID)
+		}
+	}
+	all, err := s.people(ctx, who.Class)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(p classPerson) bool { return p.ID == in.ID })
+	if i < 0 {
+		return nil, storeProblem(class.ErrNotFound)
+	}
+	return &personOutput{all[i]}, nil
+}
+
+// renewLink ends the links of a learner and gives another.
+func (s *Server) renewLink(ctx context.Context, in *classIDInput) (*linkOutput, error) {
+	who := callerOf(ctx)
+	if _, err := s.personOf(ctx, who, in.ID); err != nil {
+		return nil, err
+	}
+	// The links of those who were merged into the learner lead to them as well: they end too.
+	merged, err := s.course.store.Merged(ctx, who.Class)
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	for _, p := range merged {
+		if p.Merged != in.ID {
+			continue
+		}
+		if _, err := s.newToken(ctx, p.ID); err != nil {
+			return nil, err
+		}
+	}
+	token, err := s.newToken(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.course.forget(in.ID)
+	s.course.audit(ctx, who, "renew link", in.ID)
+	out := &linkOutput{}
+	out.Body.Link = originOf(requestOf(ctx)) + "/class/p/" + token
+	return out, nil
+}
+
+// mergePeople makes one learner of two, also of their sessions that run here.
+func (s *Server) mergePeople(ctx context.Context, in *mergeInput) (*struct{}, error) {
+	who := callerOf(ctx)
+	for _, id := range []string{in.Body.From, in.Body.Into} {
+		if _, err := s.personOf(ctx, who, id); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.course.store.Merge(ctx, who.Class, in.Body.From, in.Body.Into); err != nil {
+		return nil, storeProblem(err)
+	}
+	for _, sess := range s.sessions.list() {
+		if of := sess.of(); of == (belongs{who.Class, in.Body.From}) {
+			sess.owned.Store(&belongs{who.Class, in.Body.Into})
+		}
+	}
+	s.course.forget(in.Body.From)
+	s.course.changed(who.Class)
+	s.course.audit(ctx, who, "merge", in.Body.From+" into "+in.Body.Into)
+	return nil, nil
 }
 
 // newToken ends the token of a person and gives another.
@@ -255,10 +264,5 @@ func timeOrNil(t time.Time) *time.Time {
 func newestFirst[T any](list []T, at func(T) time.Time) []T {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b T) int { return at(b).Compare(at(a)) })
-	return list
-}
-
-func sortedTexts(list []string) []string {
-	slices.Sort(list)
 	return list
 }

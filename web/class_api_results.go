@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,12 +51,8 @@ type scoresOutput struct {
 }
 
 func describeResult(r *class.Result, name string) classResult {
-	judged := "reported"
-	if r.Verified {
-		judged = "verified"
-	}
 	return classResult{ID: r.ID, Person: r.Person, Name: name, Exercise: r.Exercise, Status: r.Status, Points: r.Points, MaxPoints: r.MaxPoints,
-		Judged: judged, Late: r.Late, Engine: r.Engine, Sent: r.Sent, Received: r.Received}
+		Judged: r.Judged(), Late: r.Late, Engine: r.Engine, Sent: r.Sent, Received: r.Received}
 }
 
 // resultRoutes take results and show them.
@@ -70,7 +67,7 @@ func (s *Server) resultRoutes(r chi.Router, api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-results", Method: http.MethodGet, Path: "/api/v1/class/results", Tags: tags,
 		Summary: "The results kept, newest first: a learner's own, or all for the instructor", Extensions: calledBy(callerClass, callerWall),
-	}, func(ctx context.Context, _ *noInput) (*resultsOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*resultsOutput, error) {
 		who := callerOf(ctx)
 		all, err := s.course.store.Results(ctx, who.Class, who.Person)
 		if err != nil {
@@ -122,6 +119,11 @@ func (s *Server) resultRoutes(r chi.Router, api huma.API) {
 	s.exportRoute(r, api)
 }
 
+var errNoResultID = newProblem(http.StatusUnprocessableEntity, "id", "give a random id of 8 to 64 letters, digits and dashes, the same each time this result is sent")
+
+// validResultID tells whether a sender's id is long enough to be nobody else's.
+func validResultID(id string) bool { return len(id) >= 8 && validID(id) }
+
 func (s *Server) handIn(ctx context.Context, in *resultInput) (*resultOutput, error) {
 	b := &in.Body
 	e, err := exercises.Find(b.Exercise)
@@ -129,8 +131,8 @@ func (s *Server) handIn(ctx context.Context, in *resultInput) (*resultOutput, er
 		return nil, newProblem(http.StatusUnprocessableEntity, "exercise", err.Error())
 	}
 	switch known := []kit.Status{kit.Passed, kit.Failed, kit.NotRun, kit.NotJudged, kit.Error}; {
-	case len(b.ID) < 8 || !validID(b.ID):
-		return nil, newProblem(http.StatusUnprocessableEntity, "id", "give a random id of 8 to 64 letters, digits and dashes, the same each time this result is sent")
+	case !validResultID(b.ID):
+		return nil, errNoResultID
 	case !slices.Contains(known, kit.Status(b.Status)):
 		return nil, newProblem(http.StatusUnprocessableEntity, "status", fmt.Sprintf("%q is none of %v", b.Status, known))
 	case b.MaxPoints < 0 || b.MaxPoints > mostResultPoints || b.Points < 0 || b.Points > b.MaxPoints:
@@ -230,7 +232,7 @@ const (
 // in doubt whether the result is kept, the page hands it in under the same id. It answers whether it is kept.
 func (s *Server) enterResult(ctx context.Context, id string, e *kit.Exercise, sub *runner.Submission, result *kit.Result, report any) bool {
 	who := callerOf(ctx)
-	if s.course == nil || who.Kind != learner {
+	if who.Kind != learner {
 		return false
 	}
 	said, err := json.Marshal(report)
@@ -239,7 +241,7 @@ func (s *Server) enterResult(ctx context.Context, id string, e *kit.Exercise, su
 		return false
 	}
 	now := time.Now().UTC()
-	if len(id) < 8 || len(id) > 64 {
+	if !validResultID(id) {
 		id = class.NewID() // a program that made none
 	}
 	r := class.Result{ID: id, Class: who.Class, Person: who.Person, Exercise: e.ID, Status: string(result.Status), Points: result.Points,
@@ -258,18 +260,14 @@ func (s *Server) enterResult(ctx context.Context, id string, e *kit.Exercise, su
 			s.log.Warn("a result is not kept", "exercise", e.ID, "person", who.Person, "error", err)
 			return false
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !pauseFor(ctx, pause) {
 			return false
 		}
 		pause *= 2
 	}
 }
 
-func (s *Server) scoreboard(ctx context.Context, _ *noInput) (*scoresOutput, error) {
+func (s *Server) scoreboard(ctx context.Context, _ *struct{}) (*scoresOutput, error) {
 	who := callerOf(ctx)
 	v, err := s.course.view(ctx, who.Class)
 	if err != nil {
@@ -294,15 +292,7 @@ func (s *Server) scoreboard(ctx context.Context, _ *noInput) (*scoresOutput, err
 		out.Body.Rows = append(out.Body.Rows, row)
 	}
 	slices.SortFunc(out.Body.Rows, func(a, b classScore) int {
-		switch {
-		case a.Points != b.Points:
-			return b.Points - a.Points
-		case a.Passed != b.Passed:
-			return b.Passed - a.Passed
-		case a.Alias < b.Alias:
-			return -1
-		}
-		return 1
+		return cmp.Or(b.Points-a.Points, b.Passed-a.Passed, cmp.Compare(a.Alias, b.Alias))
 	})
 	return out, nil
 }

@@ -176,23 +176,7 @@ func (s *Server) questionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "list-questions", Method: http.MethodGet, Path: "/api/v1/class/questions", Tags: tags,
 		Summary: "The questions asked, newest first, with the answers by choice", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*questionsOutput, error) {
-		who := callerOf(ctx)
-		all, err := s.course.store.Questions(ctx, who.Class)
-		if err != nil {
-			return nil, storeProblem(err)
-		}
-		out := &questionsOutput{}
-		out.Body.Questions = []classQuestion{}
-		for _, q := range newestFirst(all, func(q class.Question) time.Time { return q.Asked }) {
-			d, err := s.question(ctx, who, &q)
-			if err != nil {
-				return nil, err
-			}
-			out.Body.Questions = append(out.Body.Questions, *d)
-		}
-		return out, nil
-	})
+	}, s.listQuestions)
 	huma.Register(api, huma.Operation{
 		OperationID: "ask", Method: http.MethodPost, Path: "/api/v1/class/questions", Tags: tags, DefaultStatus: http.StatusCreated, MaxBodyBytes: 64 << 10,
 		Summary: "Asks a question of all; the one asked before ends", Extensions: calledBy(callerWall),
@@ -206,52 +190,77 @@ func (s *Server) questionRoutes(api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "close-question", Method: http.MethodPost, Path: "/api/v1/class/questions/{id}/close", Tags: tags,
 		Summary: "Takes no more answers; learners then see those of all", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *classIDInput) (*questionOutput, error) {
-		who := callerOf(ctx)
-		q, err := s.questionOf(ctx, who, in.ID)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.course.store.EndQuestion(ctx, q.ID, time.Now().UTC()); err != nil {
-			return nil, storeProblem(err)
-		}
-		s.course.changed(who.Class)
-		s.course.audit(ctx, who, "close question", q.ID)
-		if q, err = s.questionOf(ctx, who, in.ID); err != nil {
-			return nil, err
-		}
-		d, err := s.question(ctx, who, q)
-		if err != nil {
-			return nil, err
-		}
-		return &questionOutput{http.StatusOK, *d}, nil
-	})
+	}, s.closeQuestion)
 	huma.Register(api, huma.Operation{
 		OperationID: "run-question", Method: http.MethodPost, Path: "/api/v1/class/questions/{id}/run", Tags: tags, DefaultStatus: http.StatusCreated,
 		Summary: "Starts the run that decides, in the spotlight, and takes no more answers", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, in *classIDInput) (*runOutput, error) {
-		who := callerOf(ctx)
-		q, err := s.questionOf(ctx, who, in.ID)
+	}, s.runQuestion)
+}
+
+// listQuestions shows all questions with their answers.
+func (s *Server) listQuestions(ctx context.Context, _ *struct{}) (*questionsOutput, error) {
+	who := callerOf(ctx)
+	all, err := s.course.store.Questions(ctx, who.Class)
+	if err != nil {
+		return nil, storeProblem(err)
+	}
+	out := &questionsOutput{}
+	out.Body.Questions = []classQuestion{}
+	for _, q := range newestFirst(all, func(q class.Question) time.Time { return q.Asked }) {
+		d, err := s.question(ctx, who, &q)
 		if err != nil {
 			return nil, err
 		}
-		if q.Lab == "" {
-			return nil, newProblem(http.StatusConflict, "lab", "the question names no lab whose run could decide it")
-		}
-		sess, err := s.startSession(ctx, q.Lab, q.Knobs, "", "")
-		if err != nil {
-			return nil, problemOf(err)
-		}
-		if err := s.course.store.EndQuestion(ctx, q.ID, time.Now().UTC()); err != nil {
-			return nil, storeProblem(err)
-		}
-		if _, err := s.steer(ctx, "spotlight", sess.id, func(t *class.Steering) { t.Spotlight = sess.id }); err != nil {
-			return nil, err
-		}
-		out := &runOutput{}
-		out.Body.ID = sess.id
-		return out, nil
-	})
+		out.Body.Questions = append(out.Body.Questions, *d)
+	}
+	return out, nil
+}
+
+// closeQuestion ends a question.
+func (s *Server) closeQuestion(ctx context.Context, in *classIDInput) (*questionOutput, error) {
+	who := callerOf(ctx)
+	q, err := s.questionOf(ctx, who, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.course.store.EndQuestion(ctx, q.ID, time.Now().UTC()); err != nil {
+		return nil, storeProblem(err)
+	}
+	s.course.changed(who.Class)
+	s.course.audit(ctx, who, "close question", q.ID)
+	if q, err = s.questionOf(ctx, who, in.ID); err != nil {
+		return nil, err
+	}
+	d, err := s.question(ctx, who, q)
+	if err != nil {
+		return nil, err
+	}
+	return &questionOutput{http.StatusOK, *d}, nil
+}
+
+// runQuestion starts the run that decides a question, and ends it.
+func (s *Server) runQuestion(ctx context.Context, in *classIDInput) (*runOutput, error) {
+	who := callerOf(ctx)
+	q, err := s.questionOf(ctx, who, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Lab == "" {
+		return nil, newProblem(http.StatusConflict, "lab", "the question names no lab whose run could decide it")
+	}
+	sess, err := s.startSession(ctx, q.Lab, q.Knobs, "", "")
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	if err := s.course.store.EndQuestion(ctx, q.ID, time.Now().UTC()); err != nil {
+		return nil, storeProblem(err)
+	}
+	if _, err := s.steer(ctx, "spotlight", sess.id, func(t *class.Steering) { t.Spotlight = sess.id }); err != nil {
+		return nil, err
+	}
+	out := &runOutput{}
+	out.Body.ID = sess.id
+	return out, nil
 }
 
 const mostChoiceBytes = 200

@@ -18,6 +18,7 @@ import (
 //	            GET    /api/v1/class/results                            {results: [classResult], equal?}; a learner's own
 //	            GET    /api/v1/class/results/{id}/work                  what was handed in, application/json; a learner's own
 //	learner     PATCH  /api/v1/class/me {alias?, hand?}                 classMe
+//	            DELETE /api/v1/class/line                               204: leaves the line before a full server
 //	            PUT    /api/v1/class/me/place classPlaceBody            204: which page is looked at; sent when it changes and each 20 s
 //	            GET    /api/v1/class/me/export                          all that is kept of the learner
 //	            DELETE /api/v1/class/me                                 204, with all that is kept
@@ -51,7 +52,7 @@ import (
 //	            POST   /api/v1/classes/{id}/enter                       204: the class that this browser looks at
 //
 // Starting a session (POST /api/v1/sessions) when the server is full answers 429 with a problem that has place, from 1:
-// asking again within 15 s keeps it. A frozen class answers 423 to knobs, actions and starts of learners.
+// an open page of the class keeps it, or asking again within 15 s. A frozen class answers 423 to knobs, actions and starts of learners.
 
 // classMe is who asks.
 type classMe struct {
@@ -112,6 +113,8 @@ type classLive struct {
 	State        string         `json:"state" enum:"open,closed,archived"`
 	Question     *classQuestion `json:"question,omitempty"`
 	Hand         bool           `json:"hand,omitempty" doc:"Whether the learner's own hand is up."`
+	Line         int            `json:"line,omitempty" doc:"The learner's place in the line before a full server, from 1."`
+	Turn         bool           `json:"turn,omitempty" doc:"The learner waits in line, and the job may start now."`
 	// Until is what the pages count down to.
 	Until *time.Time `json:"until,omitempty"`
 	// Trouble tells that the store does not answer: the rest is the last that it gave.
@@ -202,6 +205,7 @@ type classRow struct {
 	Stuck          int        `json:"stuck" doc:"Seconds without progress."`
 	Mini           *classMini `json:"mini,omitempty"`
 	Points         int        `json:"points"`
+	Line           int        `json:"line,omitempty" doc:"The learner's place in the line before this server, from 1."`
 	Own            bool       `json:"own,omitempty" doc:"The learner runs the engine on their own machine: no run of it can be opened here."`
 	Answer         *int       `json:"answer,omitempty" doc:"To the question asked last, from 0."`
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"weir/class"
+	"weir/web/delta"
 )
 
 type wallOutput struct{ Body classWall }
@@ -30,7 +31,7 @@ func (s *Server) wallRoutes(r chi.Router, api huma.API) {
 	huma.Register(api, huma.Operation{
 		OperationID: "get-wall", Method: http.MethodGet, Path: "/api/v1/class/wall", Tags: tags,
 		Summary: "Every learner's row, those who are stuck first", Extensions: calledBy(callerWall),
-	}, func(ctx context.Context, _ *noInput) (*wallOutput, error) {
+	}, func(ctx context.Context, _ *struct{}) (*wallOutput, error) {
 		v, err := s.course.view(ctx, callerOf(ctx).Class)
 		if err != nil {
 			return nil, err
@@ -103,7 +104,8 @@ func (s *Server) wall(v *roomView, who *caller, r *http.Request) classWall {
 // row is one learner on the wall.
 func (s *Server) row(p *class.Person, v *roomView, now time.Time) classRow {
 	row := classRow{ID: p.ID, Name: p.Name, Alias: p.Alias, Online: now.Sub(p.Seen) < onlineFor, Lab: p.Place.Lab, Step: p.Place.Step,
-		Exercise: p.Place.Exercise, Session: p.Place.Session, Shown: p.Place.Shown, Of: p.Place.Claims}
+		Exercise: p.Place.Exercise, Session: p.Place.Session, Shown: p.Place.Shown, Of: p.Place.Claims,
+		Line: s.course.line.place(p.ID)}
 	if !p.Hand.IsZero() {
 		row.HandFor = max(1, int(now.Sub(p.Hand).Seconds()))
 	}
@@ -148,22 +150,15 @@ func (s *Server) load() classLoad {
 
 // wallStream sends the wall until the instructor goes.
 func (s *Server) wallStream(w http.ResponseWriter, r *http.Request) {
-	var before tree
+	var before delta.Tree
 	s.follow(w, r, wallEvery, func(v *roomView, who *caller) ([]byte, error) {
-		now, err := treeOf(s.wall(v, who, r))
+		now, err := delta.Of(s.wall(v, who, r))
 		if err != nil {
 			return nil, err
 		}
-		var message any = map[string]any(now)
-		if before != nil {
-			d, changed := diff(map[string]any(before), map[string]any(now))
-			if !changed {
-				return nil, nil
-			}
-			message = d
-		}
+		b, err := delta.Message(before, now)
 		before = now
-		return json.Marshal(message)
+		return b, err
 	})
 }
 
@@ -172,7 +167,8 @@ func (s *Server) liveStream(w http.ResponseWriter, r *http.Request) {
 	var seen *roomView
 	var before classLive
 	s.follow(w, r, liveEvery, func(v *roomView, who *caller) ([]byte, error) {
-		if v == seen {
+		// The line moves when jobs end, of which the class's own look knows nothing.
+		if place, turn := s.lineOf(who, v.class.Steering.Frozen); v == seen && place == before.Line && turn == before.Turn {
 			return nil, nil
 		}
 		live := s.liveOf(v, who)
@@ -205,12 +201,12 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, every time.Durat
 	defer leave()
 	conn, err := accept(w, r)
 	if err != nil {
-		return // Accept has answered
+		return // accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
 	ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 	defer cancel()
-	go keepAlive(ctx, cancel, conn)
+	go keepAlive(ctx, cancel, conn, pingEvery)
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -221,9 +217,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, every time.Durat
 		if v, err := s.course.view(ctx, who.Class); err == nil {
 			b, err := message(v, who)
 			if err == nil && b != nil {
-				wctx, done := context.WithTimeout(ctx, writeDeadline)
-				err = conn.Write(wctx, websocket.MessageText, b)
-				done()
+				err = writeText(ctx, conn, b)
 			}
 			if err != nil {
 				return

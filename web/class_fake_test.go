@@ -9,34 +9,14 @@ import (
 	"testing"
 
 	"weir/class"
-	"weir/labs"
 )
 
 // newFakeClass serves classes with fake runs. There is one class and its instructor's token.
 func newFakeClass(t *testing.T, limits ClassLimits) (f *fakeServer, k *class.Class, instructorToken string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	f = &fakeServer{}
-	s, err := newServer(ctx, Options{DataDir: t.TempDir(), Class: &ClassOptions{Limits: limits, Hosts: []string{"weir.test"}}}.withDefaults(), func(labs.StartOptions) (run, error) {
-		r := newFakeRun()
-		f.mu.Lock()
-		f.last = r
-		f.mu.Unlock()
-		return r, nil
-	})
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	f.Server = s
-	s.course.addresses = []string{"http://192.0.2.7:8090"}
-	t.Cleanup(func() {
-		cancel()
-		if err := s.close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	k, instructorToken, err = s.course.makeClass(t.Context(), "Streams", "Europe/Berlin")
+	f, _ = newFake(t, Options{Class: &ClassOptions{Limits: limits, Hosts: []string{"weir.test"}}})
+	f.course.addresses = []string{"http://192.0.2.7:8090"}
+	k, instructorToken, err := f.course.makeClass(t.Context(), "Streams", "Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	"weir/class"
 	"weir/exercises"
@@ -70,4 +71,23 @@ func (s *Server) addMember(b *templates.Base, who *caller) {
 		m.Exercises[e.ID] = b.Say(e.Title)
 	}
 	b.Member = m
+}
+
+// isPage tells whether a browser would show the answer to whoever asks: a problem document is for programs.
+func isPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/metrics"
+}
+
+// lostPage says in the reader's language why a page of a class is not shown: for 404 its link leads nowhere any more, for
+// 503 the store does not answer now.
+func (s *Server) lostPage(w http.ResponseWriter, r *http.Request, status int) {
+	b := s.base(r)
+	why := "dead"
+	if status == http.StatusServiceUnavailable {
+		why = "away"
+		w.Header().Set("Retry-After", "2")
+	} else {
+		b.Path = "/class" // the language switch must not ask for the link again
+	}
+	s.page(w, r, status, templates.ClassLostPage(b, why, why == "away"))
 }

@@ -238,7 +238,7 @@ func TestQueue(t *testing.T) {
 
 func TestQueueForgetsWhoLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue()
+		q := newQueue(func(string) bool { return false })
 		q.ask("a", 0)
 		if place, _ := q.ask("b", 0); place != 2 {
 			t.Fatal(place)

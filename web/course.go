@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,28 +54,18 @@ var DefaultClassLimits = ClassLimits{Sessions: 40, PerLearner: 1, Rate: 50_000, 
 
 func (l ClassLimits) withDefaults() ClassLimits {
 	d := DefaultClassLimits
-	if l.Sessions <= 0 {
-		l.Sessions = d.Sessions
+	return ClassLimits{
+		Sessions: cmp.Or(l.Sessions, d.Sessions), PerLearner: cmp.Or(l.PerLearner, d.PerLearner), Rate: cmp.Or(l.Rate, d.Rate),
+		StateBytes: cmp.Or(l.StateBytes, d.StateBytes), Uploads: cmp.Or(l.Uploads, d.Uploads), DiskEach: cmp.Or(l.DiskEach, d.DiskEach), Disk: cmp.Or(l.Disk, d.Disk),
 	}
-	if l.PerLearner <= 0 {
-		l.PerLearner = d.PerLearner
-	}
-	if l.Rate <= 0 {
-		l.Rate = d.Rate
-	}
-	if l.StateBytes <= 0 {
-		l.StateBytes = d.StateBytes
-	}
-	if l.Uploads <= 0 {
-		l.Uploads = d.Uploads
-	}
-	if l.DiskEach <= 0 {
-		l.DiskEach = d.DiskEach
-	}
-	if l.Disk <= 0 {
-		l.Disk = d.Disk
-	}
-	return l
+}
+
+// classFolder is where a server keeps what belongs to its classes.
+func classFolder(dataDir string) string { return filepath.Join(dataDir, "class") }
+
+// ClassDB is where a server of classes keeps people and results that is told nothing else.
+func ClassDB(dataDir string) string {
+	return "sqlite:" + filepath.Join(classFolder(dataDir), "weir.db")
 }
 
 // course is what a server has more when it serves classes: their store, who is who, and who may use how much.
@@ -110,8 +101,8 @@ type course struct {
 }
 
 // openCourse opens the store and what this server kept of its classes.
-func openCourse(ctx context.Context, o Options) (*course, error) {
-	c := o.Class
+func openCourse(ctx context.Context, o Options) (_ *course, err error) {
+	c, limits := o.Class, o.Class.Limits.withDefaults()
 	hosts := slices.Clone(c.Hosts)
 	if c.Advertise != "" {
 		u, err := ParseAdvertise(c.Advertise)
@@ -120,7 +111,7 @@ func openCourse(ctx context.Context, o Options) (*course, error) {
 		}
 		hosts = append(hosts, u.Host) // the other servers call this one by it
 	}
-	dir := filepath.Join(o.DataDir, "class")
+	dir := classFolder(o.DataDir)
 	if err := os.MkdirAll(filepath.Join(dir, "sessions"), 0o700); err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.DataDir, err)
 	}
@@ -128,30 +119,32 @@ func openCourse(ctx context.Context, o Options) (*course, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			unlock()
+		}
+	}()
 	server, err := serverID(filepath.Join(dir, "server-id"))
 	if err != nil {
-		unlock()
 		return nil, err
 	}
 	url := c.DB
 	if url == "" {
-		url = "sqlite:" + filepath.Join(dir, "weir.db")
+		url = ClassDB(o.DataDir)
 	}
 	st, err := store.Open(ctx, url)
 	if err != nil {
-		unlock()
 		return nil, err
 	}
 	secret, err := st.Secret(ctx, serverSecret)
 	if err != nil {
-		_ = st.Close()
-		unlock()
-		return nil, err
+		return nil, errors.Join(err, st.Close())
 	}
+	sockets := newTally()
 	return &course{
 		trust: newTrust(server, secret), others: newOthers(),
-		store: st, log: o.Logger, limits: c.Limits.withDefaults(), dir: dir, server: server, hosts: hosts, unlock: unlock,
-		latency: &storeLatency{}, guesses: newGuesses(), requests: newRates(), sockets: newTally(), line: newQueue(), disks: newDisks(c.Limits.withDefaults()),
+		store: st, log: o.Logger, limits: limits, dir: dir, server: server, hosts: hosts, unlock: unlock,
+		latency: &storeLatency{}, guesses: newGuesses(), requests: newRates(), sockets: sockets, line: newQueue(sockets.open), disks: newDisks(limits),
 		known: map[string]*knownToken{}, rooms: map[string]*room{}, teaching: map[string]*Progress{}, checking: map[string]bool{}, places: map[string]placed{},
 	}, nil
 }

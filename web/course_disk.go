@@ -1,8 +1,8 @@
 package web
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path/filepath"
@@ -77,20 +77,15 @@ func mib(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-func (d *disks) write(b *bytes.Buffer) {
+func (d *disks) write(w io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, r := range []struct {
-		name, kind, help string
-		value            int64
-	}{
-		{"weir_disk_bytes", "gauge", "Uploads and checkpoints of this server's classes.", d.total},
-		{"weir_disk_limit_bytes", "gauge", "What they may have together.", d.all},
-		{"weir_disk_holders", "gauge", "People who have some of it.", int64(len(d.used))},
-		{"weir_disk_refused_total", "counter", "Writes that were refused for a quota.", d.refused},
-	} {
-		_, _ = fmt.Fprintf(b, "# HELP %[1]s %[2]s\n# TYPE %[1]s %[3]s\n%[1]s %[4]d\n", r.name, r.help, r.kind, r.value)
-	}
+	writeReadings(w,
+		reading{"weir_disk_bytes", "gauge", "Uploads and checkpoints of this server's classes.", d.total},
+		reading{"weir_disk_limit_bytes", "gauge", "What they may have together.", d.all},
+		reading{"weir_disk_holders", "gauge", "People who have some of it.", int64(len(d.used))},
+		reading{"weir_disk_refused_total", "counter", "Writes that were refused for a quota.", d.refused},
+	)
 }
 
 // diskProblem is what a caller reads who has too much on the disk.

@@ -218,7 +218,7 @@ func TestCheckpointsPastTheQuota(t *testing.T) {
 	if err := savepoint(modest); err != nil {
 		t.Errorf("another learner's savepoint: %v", err)
 	}
-	if err := s.endSession(t.Context(), greedy.id); err != nil {
+	if err := s.endSession(greedy.id); err != nil {
 		t.Error(err)
 	}
 	d.mu.Lock()

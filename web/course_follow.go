@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"weir/class"
+	"weir/web/delta"
 )
 
 // A session of another server is followed once, however many look at it here: its pictures come over one websocket at 10 Hz
@@ -202,7 +203,7 @@ func (s *Server) streamElsewhere(w http.ResponseWriter, r *http.Request, row *cl
 	l := &s.course.others.follows
 	f := l.join(s, row.ID, to)
 	if f == nil {
-		newProblem(http.StatusServiceUnavailable, "", "the server is stopping").write(w)
+		errStopping.write(w)
 		return
 	}
 	defer l.leave(f)
@@ -224,8 +225,11 @@ func (s *Server) streamElsewhere(w http.ResponseWriter, r *http.Request, row *cl
 	s.streams.opened.Add(1)
 	ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 	defer cancel()
-	if who := callerOf(r.Context()); !who.mine(row.Class, row.Person) {
-		go s.whileAllowedElsewhere(ctx, cancel, who, row.ID)
+	if who := callerOf(r.Context()); !who.mine(belongs{row.Class, row.Person}) {
+		go s.whileAllowed(ctx, cancel, who, func() bool {
+			v, err := s.course.view(ctx, who.Class)
+			return err != nil || who.Kind != learner || v.class.Steering.Spotlight == row.ID
+		})
 	}
 	state, err := s.viewer(conn, f, rate).follow(ctx, f)
 	switch {
@@ -295,29 +299,6 @@ func (v *viewer) follow(ctx context.Context, f *followed) (followState, error) {
 	}
 }
 
-// whileAllowedElsewhere ends the stream of a session that is not the caller's own when it is not for them any more.
-func (s *Server) whileAllowedElsewhere(ctx context.Context, end func(), who *caller, id string) {
-	defer end()
-	for pauseFor(ctx, allowedEvery) {
-		v, err := s.course.view(ctx, who.Class)
-		if err == nil && who.Kind == learner && v.class.Steering.Spotlight != id || !s.stillThere(ctx, who) {
-			return
-		}
-	}
-}
-
-// pauseFor waits, and tells whether it was to the end.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // followOnce follows a session over one connection, and tells whether pictures came.
 func (s *Server) followOnce(ctx context.Context, f *followed, to *way) (flowed bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -342,16 +323,7 @@ func (s *Server) followOnce(ctx context.Context, f *followed, to *way) (flowed b
 		return false, errors.New("what answers there is not the server that the store tells of")
 	}
 	conn.SetReadLimit(mostPicture)
-	go func() {
-		for pauseFor(ctx, lineEvery) {
-			pctx, done := context.WithTimeout(ctx, lineEvery)
-			err := conn.Ping(pctx)
-			done()
-			if err != nil {
-				cancel()
-			}
-		}
-	}()
+	go keepAlive(ctx, cancel, conn, lineEvery)
 	before, _, _ := f.look()
 	for {
 		_, b, err := conn.Read(ctx)
@@ -373,7 +345,7 @@ func (s *Server) followOnce(ctx context.Context, f *followed, to *way) (flowed b
 func (f *followed) next(before *frame, message []byte, whole bool) (*frame, error) {
 	d := json.NewDecoder(bytes.NewReader(message))
 	d.UseNumber()
-	var said tree
+	var said delta.Tree
 	if err := d.Decode(&said); err != nil {
 		return nil, err
 	}
@@ -386,7 +358,7 @@ func (f *followed) next(before *frame, message []byte, whole bool) (*frame, erro
 	if whole || before == nil {
 		return next, nil
 	}
-	next.tree, _ = merge(map[string]any(before.tree), map[string]any(said)).(map[string]any)
+	next.tree, _ = delta.Merge(before.tree, said).(delta.Tree)
 	if !behind {
 		e := &encoded{b: message}
 		e.once.Do(func() {})

@@ -101,7 +101,7 @@ func (s *Server) recordElsewhere(ctx context.Context, who *caller, id string) ([
 	if err != nil {
 		return nil, err
 	}
-	if !who.mine(row.Class, row.Person) {
+	if !who.mine(belongs{row.Class, row.Person}) {
 		return nil, errNoSession
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

@@ -9,7 +9,7 @@ import (
 	"weir/labs"
 )
 
-// knobCap is the most that a learner's job may have of a knob, if its lab does not start with more.
+// knobCaps are the most that a learner's job may have of a knob, if its lab does not start with more.
 var knobCaps = map[string]float64{
 	"parallelism":               8,
 	"taskManagers":              4,
@@ -55,7 +55,7 @@ func (c *course) capKnobs(l *labs.Lab, now, given map[string]any) error {
 		first, _ := number(defaults[name])
 		switch {
 		case !ok: // refused as no number when it is set
-		case name == "rate" && n == 0 && defaults["rate"] != nil && first > 0:
+		case name == "rate" && n == 0 && first > 0:
 			return overCap(name, "no limit", most)
 		case n > max(most, first):
 			return overCap(name, v, max(most, first))
@@ -83,7 +83,7 @@ func (c *course) capKnobs(l *labs.Lab, now, given map[string]any) error {
 }
 
 func overCap(name string, v any, most float64) error {
-	return newProblem(http.StatusTooManyRequests, name, fmt.Sprintf("%v is more than each learner may have in a class, at most %v", v, json.Number(fmt.Sprintf("%.0f", most))))
+	return newProblem(http.StatusTooManyRequests, name, fmt.Sprintf("%v is more than each learner may have in a class, at most %.0f", v, most))
 }
 
 func number(v any) (float64, bool) {

@@ -1,12 +1,9 @@
 package web
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 )
@@ -36,12 +33,11 @@ const mostAddresses = 10_000
 
 // rates bounds the requests of each caller.
 type rates struct {
-	mu  sync.Mutex
-	of  map[string]*bucket
-	now func() time.Time
+	mu sync.Mutex
+	of map[string]*bucket
 }
 
-func newRates() *rates { return &rates{of: map[string]*bucket{}, now: time.Now} }
+func newRates() *rates { return &rates{of: map[string]*bucket{}} }
 
 // A page asks a few times a second; a script that asks more often waits.
 const (
@@ -52,9 +48,9 @@ const (
 func (r *rates) take(who string, burst, perSecond float64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
 	b := r.of[who]
 	if b == nil {
-		now := r.now()
 		if len(r.of) >= mostAddresses {
 			for k, old := range r.of {
 				if now.Sub(old.at) > time.Minute {
@@ -68,7 +64,7 @@ func (r *rates) take(who string, burst, perSecond float64) bool {
 		b = &bucket{}
 		r.of[who] = b
 	}
-	return b.take(r.now(), burst, perSecond)
+	return b.take(now, burst, perSecond)
 }
 
 // busy refuses a caller that asks too often. Callers that have not joined count by their address, and generously: a class
@@ -121,18 +117,9 @@ func (g *guesses) wait(address string, now time.Time) time.Duration {
 		delete(g.next, address)
 		return 0
 	}
-	if next.Before(now) {
-		next = now
-	}
-	g.next[address] = minTime(next.Add(guessPause), now.Add(mostGuessWait))
-	return min(next.Sub(now), mostGuessWait)
-}
-
-func minTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	wait := min(max(next.Sub(now), 0), mostGuessWait)
+	g.next[address] = now.Add(min(wait+guessPause, mostGuessWait))
+	return wait
 }
 
 // tell notes a wrong code; false is one too many.
@@ -195,6 +182,13 @@ func (t *tally) leave(who string) {
 	}
 }
 
+// open tells whether somebody has a websocket open: a page.
+func (t *tally) open(who string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[who] > 0
+}
+
 // socket counts a websocket in; the caller calls leave when it is closed.
 func (s *Server) socket(r *http.Request) (leave func(), refused *problem) {
 	who := callerOf(r.Context())
@@ -206,139 +200,3 @@ func (s *Server) socket(r *http.Request) (leave func(), refused *problem) {
 	}
 	return func() { s.course.sockets.leave(who.Person) }, nil
 }
-
-// queue has the learners that wait for a place on the server, first come first served. Who does not ask again within
-// queuePatience has left.
-type queue struct {
-	mu      sync.Mutex
-	waiting []waiter
-	now     func() time.Time
-}
-
-type waiter struct {
-	who   string
-	asked time.Time
-}
-
-const queuePatience = 15 * time.Second
-
-func newQueue() *queue { return &queue{now: time.Now} }
-
-// ask tells whether who may have one of the free places, or how many are before it, itself included.
-func (q *queue) ask(who string, free int) (place int, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.now()
-	q.expire(now)
-	at := len(q.waiting)
-	for i := range q.waiting {
-		if q.waiting[i].who == who {
-			at = i
-		}
-	}
-	if at < free {
-		if at < len(q.waiting) {
-			q.waiting = append(q.waiting[:at], q.waiting[at+1:]...)
-		}
-		return 0, true
-	}
-	if at == len(q.waiting) {
-		q.waiting = append(q.waiting, waiter{who: who})
-	}
-	q.waiting[at].asked = now
-	return at + 1, false
-}
-
-func (q *queue) expire(now time.Time) {
-	kept := q.waiting[:0]
-	for _, w := range q.waiting {
-		if now.Sub(w.asked) <= queuePatience {
-			kept = append(kept, w)
-		}
-	}
-	q.waiting = kept
-}
-
-func (q *queue) length() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.expire(q.now())
-	return len(q.waiting)
-}
-
-// keyedMutex is a lock for each key.
-type keyedMutex struct {
-	mu sync.Mutex
-	of map[string]*keyedLock
-}
-
-type keyedLock struct {
-	sync.Mutex
-	users int
-}
-
-func (k *keyedMutex) lock(key string) (unlock func()) {
-	k.mu.Lock()
-	if k.of == nil {
-		k.of = map[string]*keyedLock{}
-	}
-	l := k.of[key]
-	if l == nil {
-		l = &keyedLock{}
-		k.of[key] = l
-	}
-	l.users++
-	k.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if l.users--; l.users == 0 {
-			delete(k.of, key)
-		}
-	}
-}
-
-func isJSON(r *http.Request) bool {
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	return r.Method != http.MethodGet && (kind == "" || strings.HasSuffix(strings.TrimSpace(strings.ToLower(kind)), "json"))
-}
-
-// mostDepth is how deep objects and arrays of a request may lie in one another. Nothing that is asked for here is deeper
-// than eight.
-const mostDepth = 32
-
-var errTooDeep = errors.New("objects and arrays lie deeper in one another than 32")
-
-// shallow reads JSON up to a depth: a small body of brackets could cost the reader and whoever reads what was kept of it.
-type shallow struct {
-	r       io.ReadCloser
-	depth   int
-	inside  bool // a string
-	escaped bool
-}
-
-func (s *shallow) Read(b []byte) (int, error) {
-	n, err := s.r.Read(b)
-	for _, c := range b[:n] {
-		switch {
-		case s.escaped:
-			s.escaped = false
-		case s.inside && c == '\\':
-			s.escaped = true
-		case c == '"':
-			s.inside = !s.inside
-		case s.inside:
-		case c == '[' || c == '{':
-			if s.depth++; s.depth > mostDepth {
-				return 0, errTooDeep
-			}
-		case c == ']' || c == '}':
-			s.depth--
-		}
-	}
-	return n, err
-}
-
-func (s *shallow) Close() error { return s.r.Close() }

@@ -61,7 +61,7 @@ func (s *Server) sweep(ctx context.Context) {
 func (s *Server) endAllOf(classID, person string) {
 	for _, sess := range s.sessions.list() {
 		if of := sess.of(); of.Class == classID && (person == "" || of.Person == person) {
-			_ = s.endSession(s.ctx, sess.id) // another may have ended it
+			_ = s.endSession(sess.id) // another may have ended it
 		}
 	}
 	s.course.forget(person)
@@ -83,7 +83,7 @@ func (s *Server) endIdle(ctx context.Context) {
 		}
 		if sess.of().Person != "" && time.Since(time.Unix(0, sess.seen.Load())) > limit {
 			s.log.Info("session ended: nobody looks at it", "session", sess.id)
-			_ = s.endSession(ctx, sess.id) // another may have ended it
+			_ = s.endSession(sess.id) // another may have ended it
 		}
 	}
 }
@@ -95,7 +95,16 @@ type mini struct {
 	Own    bool     `json:"own,omitempty"` // the run is on the learner's own machine
 }
 
-// miniOf makes the miniature of a session.
+// mini makes the miniature of a session.
+func (s *session) mini() (m mini, shown int) {
+	m, shown = miniOf(s.run.Snapshot(), s.run.Evidence(), len(s.run.Events()))
+	if t := s.run.Tracer(); t != nil {
+		m.Held = len(t.Stopped()) > 0
+	}
+	return m, shown
+}
+
+// miniOf makes the miniature of a run, as its readings tell.
 func miniOf(snap *metric.Snapshot, evidence []labs.EvidenceState, changes int) (m mini, shown int) {
 	m.State, m.TimeMs, m.Changes = snap.State, snap.TimeMs, changes
 	for i := range snap.Vertices {
@@ -253,10 +262,7 @@ func placeOf(p *class.Person, said placed, sess *session, server string, now tim
 		}
 		return place, changed
 	}
-	m, shown := miniOf(sess.run.Snapshot(), sess.run.Evidence(), len(sess.run.Events()))
-	if t := sess.run.Tracer(); t != nil {
-		m.Held = len(t.Stopped()) > 0
-	}
+	m, shown := sess.mini()
 	b, err := json.Marshal(m)
 	if err != nil {
 		return place, changed

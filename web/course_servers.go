@@ -30,8 +30,7 @@ const (
 type others struct {
 	mu     sync.Mutex
 	ways   map[string]*way // by server
-	at     string          // where the others reach this one; empty until it listens
-	pin    func() string
+	told   bool            // the store has this server
 	closed bool
 
 	follows follows
@@ -67,7 +66,7 @@ func (o *others) to(v class.Server) (*way, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return nil, errors.New("the server is stopping")
+		return nil, errStopping
 	}
 	w := o.ways[v.ID]
 	if w != nil && w.URL == v.URL && w.Pin == v.Pin {
@@ -145,7 +144,7 @@ func pinNow(secured *tls.Config) func() string {
 // register tells the store where the other servers reach this one, now and again until ctx ends.
 func (c *course) register(ctx context.Context, at string, pin func() string) {
 	c.others.mu.Lock()
-	c.others.at, c.others.pin = at, pin
+	c.others.told = true
 	c.others.mu.Unlock()
 	t := time.NewTicker(thereEvery)
 	defer t.Stop()
@@ -166,9 +165,9 @@ func (c *course) register(ctx context.Context, at string, pin func() string) {
 func (c *course) unregister() {
 	c.others.close()
 	c.others.mu.Lock()
-	registered := c.others.at != ""
+	told := c.others.told
 	c.others.mu.Unlock()
-	if !registered {
+	if !told {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -21,13 +20,14 @@ import (
 
 	"weir/class"
 	"weir/labs"
+	"weir/web/delta"
 )
 
 // pair is two servers of classes on one store, each at an address, and a class.
 type pair struct {
 	a, b    *fakeServer
 	http    [2]*httptest.Server
-	lines   [2]*lines
+	lines   [2]*line
 	k       *class.Class
 	teacher string
 	// seen is what came to the first server from the second.
@@ -35,58 +35,12 @@ type pair struct {
 	seen []*http.Request
 }
 
-// lines are the connections of a server, to be cut all at once, those of websockets too.
-type lines struct {
-	net.Listener
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
-func (l *lines) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err == nil {
-		l.mu.Lock()
-		l.conns = append(l.conns, c)
-		l.mu.Unlock()
-	}
-	return c, err
-}
-
-// cut ends the server's connections, and takes no more.
-func (l *lines) cut() {
-	_ = l.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, c := range l.conns {
-		_ = c.Close()
-	}
-}
-
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	db := "sqlite:" + filepath.Join(t.TempDir(), "both.db")
 	p := &pair{}
 	for i, to := range []**fakeServer{&p.a, &p.b} {
-		ctx, cancel := context.WithCancel(context.Background())
-		f := &fakeServer{}
-		s, err := newServer(ctx, Options{DataDir: t.TempDir(), Class: &ClassOptions{DB: db}}.withDefaults(), func(labs.StartOptions) (run, error) {
-			r := newFakeRun()
-			f.mu.Lock()
-			f.last = r
-			f.mu.Unlock()
-			return r, nil
-		})
-		if err != nil {
-			cancel()
-			t.Fatal(err)
-		}
-		f.Server, *to = s, f
-		t.Cleanup(func() {
-			cancel()
-			if err := s.close(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
+		*to, _ = newFake(t, Options{Class: &ClassOptions{DB: db}})
 		p.open(t, i)
 	}
 	var err error
@@ -108,7 +62,7 @@ func (p *pair) open(t *testing.T, i int) {
 		}
 		f.ServeHTTP(w, r)
 	}))
-	p.lines[i] = &lines{Listener: p.http[i].Listener}
+	p.lines[i] = &line{Listener: p.http[i].Listener}
 	p.http[i].Listener = p.lines[i]
 	p.http[i].Start()
 	t.Cleanup(p.http[i].Close)
@@ -177,7 +131,7 @@ func TestSpotlightOfAnotherServer(t *testing.T) {
 	}
 	for i, c := range readers {
 		for pictures[i].(map[string]any)["knobs"].(map[string]any)["debloat"] != true {
-			pictures[i] = merge(pictures[i], read(t, c))
+			pictures[i] = delta.Merge(pictures[i], read(t, c))
 		}
 		if changes := pictures[i].(map[string]any)["changes"].([]any); len(changes) != 1 {
 			t.Errorf("reader %d sees the changes %v", i, changes)
@@ -237,6 +191,7 @@ func TestAnotherServerGoesAway(t *testing.T) {
 	sess := p.a.startAs(t, ann)
 	c := p.follow(t, ann.token, sess.id)
 	read(t, c)
+	_ = p.lines[0].Close()
 	p.lines[0].cut()
 	if status := endOf(t, c); status != websocket.StatusTryAgainLater {
 		t.Errorf("the reader is left with %v", status)

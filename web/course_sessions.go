@@ -47,7 +47,7 @@ func (s *Server) session(ctx context.Context, id string, want need) (*session, e
 		return sess, nil
 	case who.Class == "" || who.Class != sess.of().Class:
 		return nil, errNoSession
-	case who.mine(sess.of().Class, sess.of().Person):
+	case who.mine(sess.of()):
 		if want == toDrive && who.Kind == learner {
 			return sess, s.thawed(ctx, who)
 		}
@@ -77,29 +77,26 @@ func (s *Server) session(ctx context.Context, id string, want need) (*session, e
 const allowedEvery = time.Second
 
 // whileAllowed ends the stream of a session that is not the caller's own when it is not for them any more: the spotlight
-// has moved on, or they were removed from the class.
-func (s *Server) whileAllowed(ctx context.Context, end func(), who *caller, id string) {
+// has moved on, which may tells, or they were removed from the class.
+func (s *Server) whileAllowed(ctx context.Context, end func(), who *caller, may func() bool) {
 	defer end()
-	as := context.WithValue(ctx, callerKey{}, who)
-	t := time.NewTicker(allowedEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		sess, err := s.sessions.get(id)
-		if err != nil {
-			// The stream sends its last picture by itself.
-			<-ctx.Done()
-			return
-		}
-		if _, err := s.session(as, sess.id, toLook); err != nil && problemOf(err).Status == http.StatusNotFound || !s.stillThere(ctx, who) {
+	for pauseFor(ctx, allowedEvery) {
+		if !may() || !s.stillThere(ctx, who) {
 			return
 		}
 	}
 }
+
+// mayStillLook tells whether a session of this server is for a caller. In doubt it is.
+func (s *Server) mayStillLook(ctx context.Context, who *caller, id string) bool {
+	if _, err := s.sessions.get(id); err != nil {
+		return true // it was ended: the stream sends its last picture by itself
+	}
+	_, err := s.session(context.WithValue(ctx, callerKey{}, who), id, toLook)
+	return err == nil || problemOf(err).Status != http.StatusNotFound
+}
+
+var errFrozen = newProblem(http.StatusLocked, "class", "the instructor has frozen all runs for a moment: look at the screen in front")
 
 // thawed refuses a learner while the instructor has frozen the class. Jobs run on: they cannot be paused without changing
 // what they measure. What stands still are the pages, and the knobs with them.
@@ -109,7 +106,7 @@ func (s *Server) thawed(ctx context.Context, who *caller) error {
 		return err
 	}
 	if v.class.Steering.Frozen {
-		return newProblem(http.StatusLocked, "class", "the instructor has frozen all runs for a moment: look at the screen in front")
+		return errFrozen
 	}
 	return nil
 }
@@ -235,7 +232,7 @@ func (s *Server) keepSession(ctx context.Context, sess *session) {
 }
 
 // endSession ends a session for good.
-func (s *Server) endSession(_ context.Context, id string) error {
+func (s *Server) endSession(id string) error {
 	if err := s.sessions.end(id); err != nil {
 		return err
 	}

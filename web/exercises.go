@@ -6,9 +6,16 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"weir/exercises"
 	"weir/exercises/kit"
@@ -16,12 +23,47 @@ import (
 	"weir/web/templates"
 )
 
-// exerciseText renders the tasks of each language: Markdown with tables. Raw HTML in it is left out, and in Chinese so is a
-// line's end between two characters, which would show as a space. In English that rule would join words at a comma.
+// exerciseText renders the tasks of each language: Markdown with tables. Raw HTML in it is left out, and in Chinese so are
+// line ends that would show as a space where none is.
 var exerciseText = map[string]goldmark.Markdown{
 	"en": goldmark.New(goldmark.WithExtensions(extension.Table)),
-	"zh": goldmark.New(goldmark.WithExtensions(extension.Table,
-		extension.NewCJK(extension.WithEastAsianLineBreaks(extension.EastAsianLineBreaksCSS3Draft)))),
+	"zh": goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lineEnds{}, 0)))),
+}
+
+// lineEnds takes the ends of lines out between two Chinese characters and beside Chinese punctuation. Between a Chinese
+// character and a Latin word they stay, for the space that is written there.
+type lineEnds struct{}
+
+func (lineEnds) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
+	var before rune
+	var ends *ast.Text // that of the line before, if nothing followed it yet
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		t, ok := n.(*ast.Text)
+		switch {
+		case !entering:
+		case ok:
+			line := t.Segment.Value(r.Source())
+			if first, _ := utf8.DecodeRune(line); ends != nil && len(line) > 0 {
+				both := unicode.Is(unicode.Han, before) && unicode.Is(unicode.Han, first)
+				ends.SetSoftLineBreak(!both && !chinesePoint(before) && !chinesePoint(first))
+				ends = nil
+			}
+			if len(line) > 0 {
+				before, _ = utf8.DecodeLastRune(line)
+			}
+			if t.SoftLineBreak() {
+				ends = t
+			}
+		case n.Type() == ast.TypeBlock:
+			before, ends = 0, nil
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// chinesePoint tells whether a character is punctuation as wide as a Chinese character.
+func chinesePoint(c rune) bool {
+	return strings.ContainsRune("，。：；、？！（）《》“”", c)
 }
 
 func (s *Server) exerciseList(w http.ResponseWriter, r *http.Request) {

@@ -103,11 +103,15 @@ func (f *fakeServer) run() *fakeRun {
 	return f.last
 }
 
-func newFakeServer(t *testing.T) *fakeServer {
+// newFake makes a server with fake runs; stop ends it, if the end of the test has not.
+func newFake(t *testing.T, o Options) (f *fakeServer, stop func()) {
 	t.Helper()
+	if o.DataDir == "" {
+		o.DataDir = t.TempDir()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &fakeServer{}
-	s, err := newServer(ctx, Options{DataDir: t.TempDir()}.withDefaults(), func(labs.StartOptions) (run, error) {
+	f = &fakeServer{}
+	s, err := newServer(ctx, o.withDefaults(), func(labs.StartOptions) (run, error) {
 		r := newFakeRun()
 		f.mu.Lock()
 		f.last = r
@@ -115,15 +119,23 @@ func newFakeServer(t *testing.T) *fakeServer {
 		return r, nil
 	})
 	if err != nil {
+		cancel()
 		t.Fatal(err)
 	}
 	f.Server = s
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := s.close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
+	return f, stop
+}
+
+func newFakeServer(t *testing.T) *fakeServer {
+	t.Helper()
+	f, _ := newFake(t, Options{})
 	return f
 }
 

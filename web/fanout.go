@@ -1,13 +1,13 @@
 package web
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"weir/web/delta"
 )
 
 // A session's picture goes out to all its viewers at the same beats: those of a rate tick together, counted from the
@@ -23,7 +23,7 @@ func nextBeat(started, now time.Time, interval time.Duration) time.Time {
 // frame is one picture of a session, shared by its viewers. The tree is never changed.
 type frame struct {
 	seq  int64
-	tree tree
+	tree delta.Tree
 
 	mu     sync.Mutex
 	merges map[int64]*encoded // by the seq of the frame they start from; 0 is none
@@ -42,7 +42,13 @@ func (f *frame) message(seen *frame, skipped int64) ([]byte, error) {
 	var b []byte
 	if seen != f {
 		e := f.from(seen)
-		e.once.Do(func() { e.b, e.err = encode(seen, f) })
+		e.once.Do(func() {
+			var before delta.Tree
+			if seen != nil {
+				before = seen.tree
+			}
+			e.b, e.err = delta.Message(before, f.tree)
+		})
 		if e.err != nil {
 			return nil, e.err
 		}
@@ -79,17 +85,6 @@ func (f *frame) from(seen *frame) *encoded {
 	return e
 }
 
-func encode(seen, to *frame) ([]byte, error) {
-	if seen == nil {
-		return json.Marshal(to.tree)
-	}
-	d, changed := diff(map[string]any(seen.tree), map[string]any(to.tree))
-	if !changed {
-		return nil, nil
-	}
-	return json.Marshal(d)
-}
-
 // streamCounts are the readings of all streams of a server since it started.
 type streamCounts struct {
 	opened   atomic.Int64 // connections
@@ -99,23 +94,18 @@ type streamCounts struct {
 	dropped  atomic.Int64 // pictures that viewers missed because they were behind
 }
 
-// streamReadings writes the readings of the streams in Prometheus' text format.
+// streamReadings writes the readings of the streams.
 func (s *Server) streamReadings(w io.Writer) {
 	viewers := int64(0)
 	for _, sess := range s.sessions.list() {
 		viewers += int64(sess.viewers.Load())
 	}
-	for _, r := range []struct {
-		name, kind, help string
-		value            int64
-	}{
-		{"weir_stream_viewers", "gauge", "Connections that follow a session now.", viewers},
-		{"weir_stream_connections_total", "counter", "Connections that followed a session.", s.streams.opened.Load()},
-		{"weir_stream_pictures_total", "counter", "Pictures taken of sessions.", s.streams.pictures.Load()},
-		{"weir_stream_messages_total", "counter", "Messages sent to viewers.", s.streams.messages.Load()},
-		{"weir_stream_bytes_total", "counter", "Bytes of these messages.", s.streams.bytes.Load()},
-		{"weir_stream_dropped_frames_total", "counter", "Pictures that viewers missed because they were behind.", s.streams.dropped.Load()},
-	} {
-		_, _ = fmt.Fprintf(w, "# HELP %[1]s %[2]s\n# TYPE %[1]s %[3]s\n%[1]s %[4]d\n", r.name, r.help, r.kind, r.value)
-	}
+	writeReadings(w,
+		reading{"weir_stream_viewers", "gauge", "Connections that follow a session now.", viewers},
+		reading{"weir_stream_connections_total", "counter", "Connections that followed a session.", s.streams.opened.Load()},
+		reading{"weir_stream_pictures_total", "counter", "Pictures taken of sessions.", s.streams.pictures.Load()},
+		reading{"weir_stream_messages_total", "counter", "Messages sent to viewers.", s.streams.messages.Load()},
+		reading{"weir_stream_bytes_total", "counter", "Bytes of these messages.", s.streams.bytes.Load()},
+		reading{"weir_stream_dropped_frames_total", "counter", "Pictures that viewers missed because they were behind.", s.streams.dropped.Load()},
+	)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"weir/web/delta"
 )
 
 func TestNextBeat(t *testing.T) {
@@ -75,7 +77,7 @@ func TestStoppedViewerCostsTheOthersNothing(t *testing.T) {
 		var newest any = read(t, other)
 		start := time.Now()
 		for range 30 {
-			newest = merge(newest, read(t, other))
+			newest = delta.Merge(newest, read(t, other))
 		}
 		if took := time.Since(start); took > 3100*time.Millisecond {
 			t.Errorf("30 pictures at 10 Hz took %v beside a viewer that reads nothing", took)
@@ -83,12 +85,12 @@ func TestStoppedViewerCostsTheOthersNothing(t *testing.T) {
 		skipped := 0.0
 		for range 3 {
 			m := read(t, stopped)
-			behind = merge(behind, m)
+			behind = delta.Merge(behind, m)
 			if n, ok := m["skipped"].(float64); ok {
 				skipped += n
 			}
 		}
-		newest = merge(newest, read(t, other))
+		newest = delta.Merge(newest, read(t, other))
 		if x, y := behind.(map[string]any)["timeMs"].(float64), newest.(map[string]any)["timeMs"].(float64); x < y-100 {
 			t.Errorf("the viewer that returned is at %v, the other at %v", x, y)
 		}
@@ -106,9 +108,9 @@ func TestStoppedViewerCostsTheOthersNothing(t *testing.T) {
 
 // What a viewer missed is in front of the fields that all get.
 func TestSkippedIsTheViewersOwn(t *testing.T) {
-	one := &frame{seq: 1, tree: tree{"a": "x"}}
-	two := &frame{seq: 2, tree: tree{"a": "y"}}
-	same := &frame{seq: 3, tree: tree{"a": "y"}}
+	one := &frame{seq: 1, tree: delta.Tree{"a": "x"}}
+	two := &frame{seq: 2, tree: delta.Tree{"a": "y"}}
+	same := &frame{seq: 3, tree: delta.Tree{"a": "y"}}
 	for _, c := range []struct {
 		name     string
 		seen, to *frame

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"weir/web/delta"
 )
 
 // liveServer serves the real labs.
@@ -79,7 +81,7 @@ func TestFlagshipMessages(t *testing.T) {
 		if d := m.(map[string]any); d["channels"] != nil || d["vertices"] != nil {
 			differing++
 		}
-		picture = merge(picture, m)
+		picture = delta.Merge(picture, m)
 	}
 	t.Logf("%d messages of %d bytes on average, %d differ in readings", messages, sum/messages, differing)
 	if average := sum / messages; average > 2048 {

@@ -7,6 +7,7 @@ import (
 
 	"weir/engine/metric"
 	"weir/labs"
+	"weir/web/delta"
 )
 
 // picture is what the stream sends: the Snapshot with what a page shows beside it.
@@ -51,9 +52,9 @@ const ratesEvery = 300 * time.Millisecond
 var slowReadings = []string{"recent", "accumulated", "meanFill", "mailboxLatencyMs", "latencyMs"}
 
 // holdRates keeps the slow readings of the picture before, where the job still has the same subtasks.
-func holdRates(t, before tree) {
-	if now, ok := t["totals"].(tree); ok {
-		if then, ok := before["totals"].(tree); ok && now["countsByKey"] != nil && then["countsByKey"] != nil {
+func holdRates(t, before delta.Tree) {
+	if now, ok := t["totals"].(delta.Tree); ok {
+		if then, ok := before["totals"].(delta.Tree); ok && now["countsByKey"] != nil && then["countsByKey"] != nil {
 			now["countsByKey"] = then["countsByKey"]
 		}
 	}
@@ -63,16 +64,16 @@ func holdRates(t, before tree) {
 		return
 	}
 	for i := range vertices {
-		v, _ := vertices[i].(tree)
-		o, _ := old[i].(tree)
+		v, _ := vertices[i].(delta.Tree)
+		o, _ := old[i].(delta.Tree)
 		now, _ := v["subtasks"].([]any)
 		then, _ := o["subtasks"].([]any)
 		if len(now) != len(then) {
 			return
 		}
 		for j := range now {
-			n, _ := now[j].(tree)
-			o, _ := then[j].(tree)
+			n, _ := now[j].(delta.Tree)
+			o, _ := then[j].(delta.Tree)
 			for _, name := range slowReadings {
 				if reading, ok := o[name]; ok {
 					n[name] = reading
@@ -106,7 +107,7 @@ func (f *frames) newest(maxAge time.Duration) (latest *frame, taken bool, err er
 	if now.Sub(f.judged) >= evidenceEvery {
 		f.evidence, f.judged = f.of.run.Evidence(), now
 	}
-	t, err := treeOf(pictureOf(f.of, f.evidence))
+	t, err := delta.Of(pictureOf(f.of, f.evidence))
 	if err != nil {
 		return nil, false, err
 	}

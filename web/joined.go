@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,14 +132,7 @@ var errNoClass = errors.New("there is no class: is it a labserver serve --class?
 
 func isRefusal(err error, statuses ...int) bool {
 	var r *remote.Refusal
-	if errors.As(err, &r) {
-		for _, s := range statuses {
-			if r.Status == s {
-				return true
-			}
-		}
-	}
-	return false
+	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
 }
 
 func (j *joined) linkProblem(err error) error {
@@ -365,7 +359,7 @@ func (j *joined) report(ctx context.Context, m *membership, id string, e *runner
 	if e.Work == "" {
 		return false // there was nothing to judge
 	}
-	if len(id) < 8 || !validID(id) {
+	if !validResultID(id) {
 		id = class.NewID() // a program that made none
 	}
 	body, err := runner.HandIn(id, labs.EngineVersion(), e, work, time.Now())

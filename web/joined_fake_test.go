@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 
 	"weir/class"
 	"weir/class/remote"
-	"weir/labs"
 )
 
 // reach is the network between a learner's machine and the class's server.
@@ -135,40 +133,16 @@ func startOwn(t *testing.T, data, address, code, name string) (*ownMachine, erro
 
 func startOwnWith(t *testing.T, data string, o *JoinOptions) (*ownMachine, error) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	f := &fakeServer{}
-	s, err := newServer(ctx, Options{DataDir: data, Join: o}.withDefaults(), func(labs.StartOptions) (run, error) {
-		r := newFakeRun()
-		f.mu.Lock()
-		f.last = r
-		f.mu.Unlock()
-		return r, nil
-	})
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	f.Server = s
-	s.joined.first, s.joined.longest = 5*time.Millisecond, 50*time.Millisecond
-	s.joined.contact, s.joined.patience = time.Minute, time.Minute
-	stopped := false
-	m := &ownMachine{fakeServer: f, j: s.joined, stop: func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		if err := s.close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}}
-	t.Cleanup(m.stop)
-	if err := s.joined.begin(ctx); err != nil {
-		m.stop()
+	f, stop := newFake(t, Options{DataDir: data, Join: o})
+	j := f.Server.joined
+	j.first, j.longest = 5*time.Millisecond, 50*time.Millisecond
+	j.contact, j.patience = time.Minute, time.Minute
+	if err := j.begin(f.ctx); err != nil {
+		stop()
 		return nil, err
 	}
-	s.housekeeping.Go(func() { s.joined.run(ctx, s) })
-	return m, nil
+	f.housekeeping.Go(func() { j.run(f.ctx, f.Server) })
+	return &ownMachine{fakeServer: f, j: j, stop: stop}, nil
 }
 
 func mustOwn(t *testing.T, data, address, code, name string) *ownMachine {

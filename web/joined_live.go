@@ -96,24 +96,7 @@ func (j *joined) stay(ctx context.Context, m *membership) (up bool, err error) {
 		return false, err
 	}
 	defer func() { _ = conn.CloseNow() }()
-	go func() {
-		defer cancel()
-		for {
-			t := time.NewTimer(livePing)
-			select {
-			case <-ctx.Done():
-				t.Stop()
-				return
-			case <-t.C:
-			}
-			pctx, done := context.WithTimeout(ctx, livePing)
-			err := conn.Ping(pctx)
-			done()
-			if err != nil {
-				return
-			}
-		}
-	}()
+	go keepAlive(ctx, cancel, conn, livePing)
 	for {
 		_, b, err := conn.Read(ctx)
 		if err != nil {
@@ -218,7 +201,7 @@ func (j *joined) thawed() error {
 		return nil
 	}
 	if _, live, how, _ := j.state(); how == linkUp && live.Frozen {
-		return newProblem(http.StatusLocked, "class", "the instructor has frozen all runs for a moment: look at the screen in front")
+		return errFrozen
 	}
 	return nil
 }
@@ -233,12 +216,12 @@ func (j *joined) liveStream(s *Server) http.HandlerFunc {
 		}
 		conn, err := accept(w, r)
 		if err != nil {
-			return // Accept has answered
+			return // accept has answered
 		}
 		defer func() { _ = conn.CloseNow() }()
 		ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 		defer cancel()
-		go keepAlive(ctx, cancel, conn)
+		go keepAlive(ctx, cancel, conn, pingEvery)
 		var before *classLive
 		for {
 			m, live, how, changed := j.state()
@@ -254,9 +237,7 @@ func (j *joined) liveStream(s *Server) http.HandlerFunc {
 			if before == nil || !reflect.DeepEqual(same, *before) {
 				b, err := json.Marshal(live)
 				if err == nil {
-					wctx, done := context.WithTimeout(ctx, writeDeadline)
-					err = conn.Write(wctx, websocket.MessageText, b)
-					done()
+					err = writeText(ctx, conn, b)
 				}
 				if err != nil {
 					return

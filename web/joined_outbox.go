@@ -140,10 +140,7 @@ func (b *outbox) of(member string) []string {
 		}
 	}
 	slices.SortFunc(list, func(x, y *unsent) int {
-		if c := x.At.Compare(y.At); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.ID, y.ID)
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.ID, y.ID))
 	})
 	ids := make([]string, len(list))
 	for i, u := range list {

@@ -103,7 +103,7 @@ func (s *Server) ownRun() *classOwn {
 		if sess.ended() {
 			continue
 		}
-		m, _ := miniOf(sess.run.Snapshot(), sess.run.Evidence(), len(sess.run.Events()))
+		m, _ := sess.mini()
 		own.Lab, own.Mini, own.Claims = sess.lab, &m.classMini, m.Claims
 		break
 	}

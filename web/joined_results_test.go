@@ -11,6 +11,7 @@ import (
 
 	"weir/class"
 	"weir/class/remote"
+	"weir/engine/trace"
 	"weir/labs"
 )
 
@@ -113,6 +114,18 @@ func TestOwnMachineOnTheWall(t *testing.T) {
 	}
 	if said.body == "" || said.plain {
 		t.Errorf("it said %+v", said)
+	}
+	// A breakpoint that holds a thread there shows here too.
+	v := m.last.tracer.Attach()
+	defer v.Close()
+	if err := v.Arm(trace.Flush, trace.Condition{}); err != nil {
+		t.Fatal(err)
+	}
+	go m.last.tracer.Hit(trace.Flush, "flusher")
+	<-v.Changed()
+	m.j.tellPlace(t.Context(), m.Server, &said, now.Add(placesEvery))
+	if row = n.row(t); row.Mini == nil || !row.Mini.Held {
+		t.Errorf("held at a breakpoint: %+v", row.Mini)
 	}
 	// Who goes on in the class's own pages is no longer marked.
 	n.fake.course.setPlace(row.ID, classPlaceBody{Lab: "backpressure", Step: "explain"})

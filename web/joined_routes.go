@@ -102,6 +102,16 @@ func outOfReach(err error) *problem {
 	return p
 }
 
+// refusedThere tells a page what the class's server refused: in its words where it gave a reason, else in those of err.
+func refusedThere(r *remote.Refusal, err error) *problem {
+	p := newProblem(r.Status, r.Field, r.Reason)
+	if r.Reason == "" {
+		p = newProblem(r.Status, "", err.Error())
+	}
+	p.retryAfter = int(r.RetryAfter / time.Second)
+	return p
+}
+
 // give hands an answer of the class's server to a page: JSON, for anything else from another server could be a page or a
 // script under this one's name.
 func give(w http.ResponseWriter, a *remote.Answer) {
@@ -124,13 +134,6 @@ func give(w http.ResponseWriter, a *remote.Answer) {
 	}
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body)
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v)
 }
 
 // joinHere joins the class, for a page that asked for the name.
@@ -156,12 +159,7 @@ func (j *joined) joinHere(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		writeJSON(w, http.StatusCreated, me)
 	case errors.As(err, &refused):
-		p := newProblem(refused.Status, refused.Field, refused.Reason)
-		if p.Reason == "" {
-			p = newProblem(refused.Status, "", err.Error())
-		}
-		p.retryAfter = int(refused.RetryAfter / time.Second)
-		p.write(w)
+		refusedThere(refused, err).write(w)
 	default:
 		outOfReach(err).write(w)
 	}
@@ -244,8 +242,8 @@ func (j *joined) resultHere(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var in struct{ ID, Exercise string }
-	if err := json.Unmarshal(b, &in); err != nil || len(in.ID) < 8 || !validID(in.ID) {
-		newProblem(http.StatusUnprocessableEntity, "id", "give a random id of 8 to 64 letters, digits and dashes, the same each time this result is sent").write(w)
+	if err := json.Unmarshal(b, &in); err != nil || !validResultID(in.ID) {
+		errNoResultID.write(w)
 		return
 	}
 	o, answered, err := j.handIn(r.Context(), m, in.ID, b)
@@ -255,11 +253,7 @@ func (j *joined) resultHere(w http.ResponseWriter, r *http.Request) {
 	case !answered:
 		writeJSON(w, http.StatusAccepted, map[string]any{"id": in.ID, "exercise": in.Exercise, "waiting": true})
 	case o.refused != nil:
-		p := newProblem(o.refused.Status, o.refused.Field, o.refused.Reason)
-		if p.Reason == "" {
-			p.Detail = o.refused.Error()
-		}
-		p.write(w)
+		refusedThere(o.refused, o.refused).write(w)
 	default:
 		give(w, o.answer)
 	}

@@ -98,12 +98,12 @@ func (j *joined) streamSpotlight(s *Server, w http.ResponseWriter, r *http.Reque
 	defer func() { _ = from.CloseNow() }()
 	to, err := accept(w, r)
 	if err != nil {
-		return // Accept has answered
+		return // accept has answered
 	}
 	defer func() { _ = to.CloseNow() }()
 	ctx, cancel := context.WithCancel(readNothing(s.ctx, to))
 	defer cancel()
-	go keepAlive(ctx, cancel, to)
+	go keepAlive(ctx, cancel, to, pingEvery)
 	for {
 		kind, b, err := from.Read(ctx)
 		if err == nil && kind != websocket.MessageText {
@@ -117,10 +117,7 @@ func (j *joined) streamSpotlight(s *Server, w http.ResponseWriter, r *http.Reque
 			}
 			return
 		}
-		wctx, done := context.WithTimeout(ctx, writeDeadline)
-		err = to.Write(wctx, websocket.MessageText, b)
-		done()
-		if err != nil {
+		if writeText(ctx, to, b) != nil {
 			return
 		}
 	}

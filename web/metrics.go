@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 
 	"weir/engine/metric"
@@ -27,4 +29,17 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())
+}
+
+// reading is a figure of the server itself, beside those of its jobs.
+type reading struct {
+	name, kind, help string
+	value            int64
+}
+
+// writeReadings writes readings in Prometheus' text format. w is a buffer: nothing fails.
+func writeReadings(w io.Writer, all ...reading) {
+	for _, r := range all {
+		_, _ = fmt.Fprintf(w, "# HELP %[1]s %[2]s\n# TYPE %[1]s %[3]s\n%[1]s %[4]d\n", r.name, r.help, r.kind, r.value)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 
@@ -124,9 +125,7 @@ func (s *Server) lab(w http.ResponseWriter, r *http.Request) {
 	// A run that was ended is no reason for an error: the page offers to start it anew.
 	if sess, err := s.session(r.Context(), q.Get("session"), toLook); err == nil && sess.lab == l.ID {
 		p.Session = sess.id
-		for name, v := range sess.run.Snapshot().Knobs {
-			p.Values[name] = v
-		}
+		maps.Copy(p.Values, sess.run.Snapshot().Knobs)
 	} else if s.joined != nil {
 		if knobs, ok := s.joined.spotlightKnobs(r.Context(), q.Get("session"), l); ok {
 			p.Session = q.Get("session")
@@ -146,9 +145,7 @@ func (s *Server) fillElsewhere(r *http.Request, p *templates.Lab, id string) {
 	}
 	p.Session = row.ID
 	if values, err := p.Lab.Values(row.Knobs, nil); err == nil {
-		for name, v := range values {
-			p.Values[name] = v
-		}
+		maps.Copy(p.Values, values)
 	}
 }
 
@@ -209,7 +206,7 @@ func full(p *problem) bool {
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
-	if len(r.URL.Path) >= 5 && r.URL.Path[:5] == "/api/" {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
 		newProblem(http.StatusNotFound, "", "no such address: "+r.URL.Path).write(w)
 		return
 	}

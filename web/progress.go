@@ -64,6 +64,11 @@ func emptyProgress() *Progress {
 	return &Progress{Version: progressVersion, Labs: map[string]LabProgress{}, Exercises: map[string]ExerciseProgress{}}
 }
 
+// copy has maps of its own.
+func (p *Progress) copy() *Progress {
+	return &Progress{Version: p.Version, Labs: maps.Clone(p.Labs), Exercises: maps.Clone(p.Exercises)}
+}
+
 // merge takes other in: what either of them has. Labs and exercises that there are no more are left out.
 func (p *Progress) merge(other *Progress) {
 	for id, o := range other.Labs {
@@ -159,14 +164,10 @@ func openProgress(dir string) (*progressFile, error) {
 func (f *progressFile) get() *Progress {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return &Progress{Version: f.p.Version, Labs: maps.Clone(f.p.Labs), Exercises: maps.Clone(f.p.Exercises)}
+	return f.p.copy()
 }
 
-// take merges what a page sent, and keeps it.
-func (f *progressFile) take(p *Progress) error {
-	return f.change(func(mine *Progress) { mine.merge(p) })
-}
-
+// change keeps what how makes of it.
 func (f *progressFile) change(how func(*Progress)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

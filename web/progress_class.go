@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"time"
+	"sync"
 
 	"weir/class"
 )
@@ -59,7 +58,7 @@ func (c *course) progress(ctx context.Context, who *caller) (*Progress, error) {
 		if p == nil {
 			return emptyProgress(), nil
 		}
-		return &Progress{Version: p.Version, Labs: maps.Clone(p.Labs), Exercises: maps.Clone(p.Exercises)}, nil
+		return p.copy(), nil
 	}
 	b, err := timed(c, func() ([]byte, error) { return c.store.Progress(ctx, who.Person) })
 	if err != nil && !errors.Is(err, class.ErrNotFound) {
@@ -96,5 +95,36 @@ func (c *course) checkFor(who *caller) (done func(), ok bool) {
 	}, true
 }
 
-// keepTime is what is left to keep a result when its page has gone meanwhile.
-const keepTime = 20 * time.Second
+// keyedMutex is a lock for each key.
+type keyedMutex struct {
+	mu sync.Mutex
+	of map[string]*keyedLock
+}
+
+type keyedLock struct {
+	sync.Mutex
+	users int
+}
+
+func (k *keyedMutex) lock(key string) (unlock func()) {
+	k.mu.Lock()
+	if k.of == nil {
+		k.of = map[string]*keyedLock{}
+	}
+	l := k.of[key]
+	if l == nil {
+		l = &keyedLock{}
+		k.of[key] = l
+	}
+	l.users++
+	k.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(k.of, key)
+		}
+	}
+}

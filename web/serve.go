@@ -72,7 +72,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	if s.joined != nil {
 		if err := s.joined.begin(ctx); err != nil {
-			return errors.Join(err, ln.Close(), s.close(context.Background()))
+			return errors.Join(err, ln.Close(), s.close(context.Background())) // nothing runs yet
 		}
 		s.housekeeping.Go(func() { s.joined.run(ctx, s) })
 	}
@@ -83,15 +83,16 @@ func Serve(ctx context.Context, o Options) error {
 		s.housekeeping.Go(func() { s.course.follow(ctx) })
 		s.housekeeping.Go(func() { s.housekeep(ctx) })
 	}
-	scheme := "http"
+	address := "http://" + ln.Addr().String()
 	if secured != nil {
-		scheme, ln = "https", &tlsListener{ln, secured}
+		address = "https://" + ln.Addr().String()
+		ln = &tlsListener{ln, secured}
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ln) }()
-	_, _ = fmt.Fprintf(o.Out, "listening on %s://%s\n", scheme, ln.Addr())
+	_, _ = fmt.Fprintf(o.Out, "listening on %s\n", address)
 	if s.joined != nil {
-		s.joined.sayJoined(o.Out, scheme+"://"+ln.Addr().String())
+		s.joined.sayJoined(o.Out, address)
 	}
 	if s.course != nil {
 		at := o.Class.Advertise
@@ -99,22 +100,21 @@ func Serve(ctx context.Context, o Options) error {
 			at = baseAddresses(ln.Addr(), nil, secured != nil)[0]
 		}
 		s.housekeeping.Go(func() { s.course.register(ctx, at, pinNow(secured)) })
-		if err := s.announce(ctx, o); err != nil {
-			cancel()
-			return errors.Join(err, h.Close(), s.close(context.Background()))
+		err = s.announce(ctx, o)
+	}
+	if err == nil {
+		o.Logger.Info("listening", "address", ln.Addr().String(), "data", o.DataDir)
+		select {
+		case err = <-served:
+			err = fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+		case <-ctx.Done():
 		}
 	}
-	o.Logger.Info("listening", "address", ln.Addr().String(), "data", o.DataDir)
-	select {
-	case err := <-served:
-		cancel()
-		return errors.Join(fmt.Errorf("serving on %s: %w", ln.Addr(), err), s.close(context.Background()))
-	case <-ctx.Done():
-	}
 	o.Logger.Info("stopping")
+	cancel()
 	sctx, done := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 	defer done()
-	err = errors.Join(h.Shutdown(sctx), s.close(sctx))
+	err = errors.Join(err, h.Shutdown(sctx), s.close(sctx))
 	o.Logger.Info("stopped")
 	return err
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -158,11 +159,25 @@ func joinAddresses(addresses []string, r *http.Request, code string) []string {
 	return list
 }
 
+// linkFile has the token of the instructor's link that is printed at each start.
+const linkFile = "instructor.token"
+
+// KeepLink puts the token of a new instructor's link in the place of the one before, which had a hash, if it is this data
+// folder's server that prints it.
+func KeepLink(dataDir string, before []byte, token string) error {
+	path := filepath.Join(classFolder(dataDir), linkFile)
+	b, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(class.HashToken(strings.TrimSpace(string(b))), before) {
+		return nil // another server keeps it, or nobody does
+	}
+	return whole.Write(path, []byte(token+"\n"))
+}
+
 // firstLink makes the first class of a store that has none, and gives what is printed at the start: the class, and the link
 // of its instructor. The token is kept in the data folder, for the store has only its hash; a server that came to a store
 // that others use has no link.
 func (c *course) firstLink(ctx context.Context) (*class.Class, string, error) {
-	path := filepath.Join(c.dir, "instructor.token")
+	path := filepath.Join(c.dir, linkFile)
 	b, err := os.ReadFile(path)
 	if token := strings.TrimSpace(string(b)); err == nil && token != "" {
 		k, err := c.store.ClassByToken(ctx, class.HashToken(token))

@@ -27,7 +27,8 @@ type Server struct {
 	inputs   *inputs
 	assets   *assets
 	texts    *i18n.Catalog
-	dir      string
+	// dir is this server's own, which goes with it; what belongs to a class lies in the class's folder and stays.
+	dir string
 	// signKey signs the records of this server's own sessions.
 	signKey ed25519.PrivateKey
 	// progress is how far the one learner of this server is. With classes it is in their store.
@@ -41,22 +42,14 @@ type Server struct {
 	// checking has room for the checks that run at once; others wait.
 	checking chan struct{}
 	router   chi.Router
-	// housekeeping are the goroutines of a server of classes; they end with ctx.
+	// housekeeping are the goroutines of a server that has to do with classes; they end with ctx.
 	housekeeping sync.WaitGroup
-	started      time.Time
 }
 
 // mostChecks run at once: each builds a module and runs it, or runs a job.
 const mostChecks = 2
 
 func newServer(ctx context.Context, o Options, start startFunc) (*Server, error) {
-	dir := "" // what belongs to a class lies in its own folder and stays
-	if o.Class == nil {
-		var err error
-		if dir, err = instanceDir(o.DataDir); err != nil {
-			return nil, err
-		}
-	}
 	texts, err := i18n.Load()
 	if err != nil {
 		return nil, err
@@ -69,40 +62,52 @@ func newServer(ctx context.Context, o Options, start startFunc) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	var progress *progressFile
-	var c *course
-	if o.Class == nil {
-		progress, err = openProgress(o.DataDir)
+	s := &Server{
+		ctx: ctx, log: o.Logger, texts: texts, assets: built, signKey: signKey,
+		checking: make(chan struct{}, mostChecks),
+	}
+	if o.Class != nil {
+		err = s.openForClasses(o, start)
 	} else {
-		c, err = openCourse(ctx, o)
+		err = s.openForOne(o, start)
 	}
 	if err != nil {
-		if dir != "" {
-			_ = os.RemoveAll(dir)
-		}
 		return nil, err
-	}
-	s := &Server{
-		progress: progress, course: c, checking: make(chan struct{}, mostChecks),
-		signKey: signKey,
-		ctx:     ctx, log: o.Logger, dir: dir, texts: texts, assets: built, started: time.Now(),
-		sessions: newSessions(start, filepath.Join(dir, "sessions"), o.Logger),
-		inputs:   newInputs(filepath.Join(dir, "inputs")),
-	}
-	if c != nil {
-		s.trusted = o.Class.TrustedProxies
-		s.sessions.dir, s.sessions.course = filepath.Join(c.dir, "sessions"), c
-		s.inputs = newInputs(filepath.Join(c.dir, "inputs"))
-		s.inputs.each, s.inputs.disks = c.limits.Uploads, c.disks
-	}
-	if o.Join != nil {
-		if s.joined, err = openJoined(o); err != nil {
-			_ = os.RemoveAll(dir)
-			return nil, err
-		}
 	}
 	s.router = s.routes()
 	return s, nil
+}
+
+// openForOne opens what the server of one person has.
+func (s *Server) openForOne(o Options, start startFunc) (err error) {
+	if s.progress, err = openProgress(o.DataDir); err != nil {
+		return err
+	}
+	if o.Join != nil {
+		if s.joined, err = openJoined(o); err != nil {
+			return err
+		}
+	}
+	if s.dir, err = instanceDir(o.DataDir); err != nil {
+		return err
+	}
+	s.sessions = newSessions(start, filepath.Join(s.dir, "sessions"), o.Logger)
+	s.inputs = newInputs(filepath.Join(s.dir, "inputs"))
+	return nil
+}
+
+// openForClasses opens what a server of classes has.
+func (s *Server) openForClasses(o Options, start startFunc) error {
+	c, err := openCourse(s.ctx, o)
+	if err != nil {
+		return err
+	}
+	s.course, s.trusted = c, o.Class.TrustedProxies
+	s.sessions = newSessions(start, filepath.Join(c.dir, "sessions"), o.Logger)
+	s.sessions.course = c
+	s.inputs = newInputs(filepath.Join(c.dir, "inputs"))
+	s.inputs.each, s.inputs.disks = c.limits.Uploads, c.disks
+	return nil
 }
 
 func (s *Server) routes() chi.Router {
@@ -138,25 +143,39 @@ func (s *Server) routes() chi.Router {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
 
-// close ends every session and removes what this server wrote.
+// close ends every session and removes what this server wrote, but for what belongs to a class.
 func (s *Server) close(ctx context.Context) error {
 	err := s.sessions.closeAll(ctx)
+	s.housekeeping.Wait()
 	if s.course != nil {
-		s.housekeeping.Wait()
-		err = errors.Join(err, s.course.close())
-	} else {
-		s.housekeeping.Wait()
-		s.joined.close()
-		s.inputs.removeAll()
+		return errors.Join(err, s.course.close())
 	}
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir)
-	}
+	s.joined.close()
+	_ = os.RemoveAll(s.dir)
 	return err
 }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+var errStopping = newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+
+// readyz says whether this server can do all it is there for: a balancer sends nobody to one that cannot.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	if s.course != nil {
+		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+		defer cancel()
+		if err := s.course.store.Ping(ctx); err != nil {
+			p := newProblem(http.StatusServiceUnavailable, "store", "it does not answer now")
+			p.retryAfter = 2
+			p.write(w)
+			return
+		}
+	}
+	if s.ctx.Err() != nil {
+		errStopping.write(w)
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
 }

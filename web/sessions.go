@@ -78,9 +78,6 @@ type session struct {
 	shelf   *shelf        // what it has on the disk; nil without classes
 }
 
-// belongs says whose a session is; it is empty without classes, and has no person where it is the instructor's.
-type belongs struct{ Class, Person string }
-
 func newSession(id, lab string, of belongs) *session {
 	s := &session{id: id, lab: lab, started: time.Now(), over: make(chan struct{}), part: 1}
 	s.owned.Store(&of)
@@ -88,12 +85,7 @@ func newSession(id, lab string, of belongs) *session {
 }
 
 // of says whose the session is.
-func (s *session) of() belongs {
-	if b := s.owned.Load(); b != nil {
-		return *b
-	}
-	return belongs{}
-}
+func (s *session) of() belongs { return *s.owned.Load() }
 
 // gone tells whether the session was ended, by its owner or with the server.
 func (s *session) gone() bool {
@@ -185,7 +177,7 @@ func (m *sessions) launch(s *session, o labs.StartOptions, of belongs) error {
 	}
 	if closed {
 		s.close()
-		return newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+		return errStopping
 	}
 	m.log.Info("session started", "session", s.id, "lab", s.lab)
 	m.forgetEnded()
@@ -199,12 +191,28 @@ func (m *sessions) place(of belongs) {
 	m.mu.Unlock()
 }
 
+// running counts the jobs that take a place now.
+func (m *sessions) running() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, starting := range m.starting {
+		n += starting
+	}
+	for _, s := range m.byID {
+		if !s.ended() {
+			n++
+		}
+	}
+	return n
+}
+
 // reserve counts a job in before it starts, so that two calls at once cannot pass the limit together.
 func (m *sessions) reserve(of belongs, busy bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return newProblem(http.StatusServiceUnavailable, "", "the server is stopping")
+		return errStopping
 	}
 	running, mine, busyOnes := 0, m.starting[of], 0
 	for _, n := range m.starting {
@@ -288,7 +296,7 @@ func (m *sessions) list() []*session {
 // listOf gives the sessions that a caller may see in lists: a learner's own, an instructor's of the class.
 func (m *sessions) listOf(who *caller) []*session {
 	return slices.DeleteFunc(m.list(), func(s *session) bool {
-		return !who.mine(s.of().Class, s.of().Person) && !(who.Kind == instructor && who.Class == s.of().Class)
+		return !who.mine(s.of()) && !(who.Kind == instructor && who.Class == s.of().Class)
 	})
 }
 

@@ -70,7 +70,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	conn, err := accept(w, r)
 	if err != nil {
-		return // Accept has answered
+		return // accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
 	sess.viewers.Add(1)
@@ -78,8 +78,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	s.streams.opened.Add(1)
 	ctx, cancel := context.WithCancel(readNothing(s.ctx, conn))
 	defer cancel()
-	if who := callerOf(r.Context()); !who.mine(sess.of().Class, sess.of().Person) && who.Kind != anotherServer {
-		go s.whileAllowed(ctx, cancel, who, sess.id)
+	if who := callerOf(r.Context()); !who.mine(sess.of()) && who.Kind != anotherServer {
+		go s.whileAllowed(ctx, cancel, who, func() bool { return s.mayStillLook(ctx, who, sess.id) })
 	}
 
 	v := s.viewer(conn, &sess.frames, rate)
@@ -180,10 +180,8 @@ func (v *viewer) send(ctx context.Context) error {
 	if b == nil && !quiet {
 		return nil
 	}
-	wctx, cancel := context.WithTimeout(ctx, writeDeadline)
-	defer cancel()
 	if b != nil {
-		if err := v.conn.Write(wctx, websocket.MessageText, b); err != nil {
+		if err := writeText(ctx, v.conn, b); err != nil {
 			return err
 		}
 		v.counts.messages.Add(1)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"weir/web/delta"
 )
 
 // pipes is a network of this process alone, which fake time can see through.
@@ -102,7 +104,7 @@ func TestStream(t *testing.T) {
 				t.Errorf("what did not change was sent again: %v", m)
 			}
 			before := picture.(map[string]any)["timeMs"].(float64)
-			picture = merge(picture, m)
+			picture = delta.Merge(picture, m)
 			if after := picture.(map[string]any)["timeMs"].(float64); after <= before {
 				t.Errorf("the clock went from %v to %v", before, after)
 			}
@@ -130,7 +132,7 @@ func TestSlowReader(t *testing.T) {
 		var skipped float64
 		for range 3 {
 			m := read(t, c)
-			picture = merge(picture, m)
+			picture = delta.Merge(picture, m)
 			if n, ok := m["skipped"].(float64); ok {
 				skipped = n
 			}
@@ -248,8 +250,8 @@ func TestViewersShare(t *testing.T) {
 		var pa, pb any = read(t, a), read(t, b)
 		before := f.run().looks.Load()
 		for range 10 {
-			pa = merge(pa, read(t, a))
-			pb = merge(pb, read(t, b))
+			pa = delta.Merge(pa, read(t, a))
+			pb = delta.Merge(pb, read(t, b))
 		}
 		if looks := f.run().looks.Load() - before; looks > 11 {
 			t.Errorf("10 pictures for two viewers cost %d looks", looks)

@@ -59,7 +59,7 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	conn, err := accept(w, r)
 	if err != nil {
-		return
+		return // accept has answered
 	}
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(maxTraceMessage)
@@ -89,32 +89,12 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}()
-	go keepAlive(ctx, cancel, conn)
+	go keepAlive(ctx, cancel, conn, pingEvery)
 	err = sendTrace(ctx, conn, tracer, v, sess, failed)
 	if s.ctx.Err() != nil {
 		_ = conn.Close(websocket.StatusGoingAway, "the server stops")
 	} else if err == nil {
 		_ = conn.Close(websocket.StatusNormalClosure, "the session was ended")
-	}
-}
-
-// keepAlive pings now and then: a viewer whose machine sleeps must not hold a thread for ever.
-func keepAlive(ctx context.Context, cancel func(), conn *websocket.Conn) {
-	defer cancel()
-	t := time.NewTicker(pingEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		pctx, done := context.WithTimeout(ctx, pingEvery)
-		err := conn.Ping(pctx)
-		done()
-		if err != nil {
-			return
-		}
 	}
 }
 
@@ -195,10 +175,7 @@ func sendTrace(ctx context.Context, conn *websocket.Conn, tracer *trace.Tracer, 
 			return err
 		}
 		if string(b) != string(last) {
-			wctx, done := context.WithTimeout(ctx, writeDeadline)
-			err := conn.Write(wctx, websocket.MessageText, b)
-			done()
-			if err != nil {
+			if err := writeText(ctx, conn, b); err != nil {
 				return err
 			}
 			last = b

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -49,4 +50,37 @@ func readNothing(ctx context.Context, conn *websocket.Conn) context.Context {
 		_ = conn.CloseNow()
 	}()
 	return ctx
+}
+
+// keepAlive asks now and then whether the other end is still there, and calls cancel where it does not answer: one whose
+// machine sleeps must not hold a thread, or be waited for, for ever.
+func keepAlive(ctx context.Context, cancel func(), conn *websocket.Conn, every time.Duration) {
+	defer cancel()
+	for pauseFor(ctx, every) {
+		pctx, done := context.WithTimeout(ctx, every)
+		err := conn.Ping(pctx)
+		done()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// writeText sends a message to a reader who has to take it within the write deadline.
+func writeText(ctx context.Context, conn *websocket.Conn, b []byte) error {
+	ctx, done := context.WithTimeout(ctx, writeDeadline)
+	defer done()
+	return conn.Write(ctx, websocket.MessageText, b)
+}
+
+// pauseFor waits, and tells whether it was to the end.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

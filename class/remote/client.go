@@ -103,8 +103,8 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.said }
 
-// Passing tells whether the same call may be taken later: the server is in trouble, too busy, or frozen.
-func (r *Refusal) Passing() bool {
+// passing tells whether the same call may be taken later: the server is in trouble, too busy, or frozen.
+func (r *Refusal) passing() bool {
 	switch r.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusLocked, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// HandInTime bounds one try to hand a result in.
-const HandInTime = 15 * time.Second
+// handInTime bounds one try to hand a result in.
+const handInTime = 15 * time.Second
 
 const resultsPath = "/api/v1/class/results"
 
 // HandIn sends one result once. It is kept once by the id in it, however often it is sent. The answer is 201 for one that
 // was kept by this call, 200 for one that had been, 202 for one that a learner's own server keeps until it has sent it on.
 func (c *Client) HandIn(ctx context.Context, result []byte) (*Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, HandInTime)
+	ctx, cancel := context.WithTimeout(ctx, handInTime)
 	defer cancel()
 	a, err := c.Do(ctx, http.MethodPost, resultsPath, result)
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *Client) HandInPatiently(ctx context.Context, result []byte, tries int, 
 	for try := 1; ; try++ {
 		a, err := c.HandIn(ctx, result)
 		var refused *Refusal
-		if err == nil || try == tries || ctx.Err() != nil || errors.As(err, &refused) && (!refused.Passing() || refused.Status == http.StatusUnauthorized) {
+		if err == nil || try == tries || ctx.Err() != nil || errors.As(err, &refused) && (!refused.passing() || refused.Status == http.StatusUnauthorized) {
 			return a, err
 		}
 		wait := time.NewTimer(Spread(pause))

@@ -285,12 +285,13 @@ func readBackup(from io.Reader, f func(*table, []any) error) (head backupHead, e
 func readRow(t *table, cells []json.RawMessage) ([]any, error) {
 	row := make([]any, len(cells))
 	for i, cell := range cells {
-		v := t.columns[i].kind.variable()
-		if t.columns[i].kind != maybe && bytes.Equal(cell, []byte("null")) && t.columns[i].kind != binary {
-			return nil, fmt.Errorf("%s.%s: nothing", t.name, t.columns[i].name)
+		c := &t.columns[i]
+		if bytes.Equal(cell, []byte("null")) && c.kind != maybe && c.kind != binary {
+			return nil, fmt.Errorf("%s.%s: nothing", t.name, c.name)
 		}
+		v := c.kind.variable()
 		if err := json.Unmarshal(cell, v); err != nil {
-			return nil, fmt.Errorf("%s.%s: %w", t.name, t.columns[i].name, err)
+			return nil, fmt.Errorf("%s.%s: %w", t.name, c.name, err)
 		}
 		switch v := v.(type) {
 		case *string:

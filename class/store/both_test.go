@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -38,6 +40,8 @@ func onBoth(t *testing.T, f func(t *testing.T, s *Store, url string)) {
 		})
 	}
 }
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func opened(t *testing.T, url string) *Store {
 	t.Helper()

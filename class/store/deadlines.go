@@ -18,7 +18,7 @@ func (s *Store) SetDeadline(ctx context.Context, d class.Deadline) error {
 	return s.write(ctx, "SetDeadline", func(q *query) error {
 		q.changed = true
 		// Results that come at the same time are judged before or after, and not by the old deadline.
-		if err := q.exists(d.Class); err != nil {
+		if err := q.lockClass(d.Class); err != nil {
 			return err
 		}
 		set := statement{`INSERT INTO deadlines (class, exercise, due, penalty) VALUES (?, ?, ?, ?)
@@ -30,8 +30,8 @@ func (s *Store) SetDeadline(ctx context.Context, d class.Deadline) error {
 	})
 }
 
-// exists locks a class.
-func (q *query) exists(classID string) error {
+// lockClass has others who decide something of a class wait; one that is not there is sql.ErrNoRows.
+func (q *query) lockClass(classID string) error {
 	var id string
 	return q.row(`SELECT id FROM classes WHERE id = ?`+q.locked(), classID).scan(&id)
 }
@@ -93,7 +93,7 @@ func (s *Store) SetExtension(ctx context.Context, e class.Extension) error {
 	}
 	return s.write(ctx, "SetExtension", func(q *query) error {
 		q.changed = true
-		if err := q.exists(e.Class); err != nil {
+		if err := q.lockClass(e.Class); err != nil {
 			return err
 		}
 		person, err := q.current(e.Class, e.Person)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"weir/class"
@@ -109,6 +111,19 @@ func (q *query) people(classID string) (all []class.Person, err error) {
 	return all, err
 }
 
+// Merged are those of a class who were merged into another, in the order they joined.
+func (s *Store) Merged(ctx context.Context, classID string) (all []class.Person, err error) {
+	err = s.read(ctx, "Merged", func(q *query) error {
+		all = nil
+		return q.each(`SELECT `+personColumns+` FROM people WHERE class = ? AND merged <> '' ORDER BY joined, id`, []any{classID}, func(scan func(...any) error) error {
+			p, _, err := scanPerson(scan)
+			all = append(all, p)
+			return err
+		})
+	})
+	return all, err
+}
+
 // UpdatePerson changes somebody by f, which may be called again when the person was changed meanwhile, and whose error ends it.
 // Class, Merged and Joined stay. A name that another one has is an ErrConflict.
 func (s *Store) UpdatePerson(ctx context.Context, id string, f func(*class.Person) error) error {
@@ -161,7 +176,7 @@ func (s *Store) SetPlaces(ctx context.Context, places map[string]class.Place) er
 	}
 	return s.write(ctx, "SetPlaces", func(q *query) error {
 		q.changed = true
-		for _, id := range sorted(places) { // in one order on all servers, so that none waits for each other
+		for _, id := range slices.Sorted(maps.Keys(places)) { // in one order on all servers, so that none waits for each other
 			if err := q.exec(`UPDATE people SET place = ?, revision = revision + 1 WHERE id = ?`, asJSON{places[id]}, id); err != nil {
 				return err
 			}
@@ -179,7 +194,7 @@ func (s *Store) Merge(ctx context.Context, classID, from, into string) error {
 	return s.write(ctx, "Merge", func(q *query) error {
 		q.changed = true
 		// The class is locked first, here and wherever else, so that none waits for each other.
-		if err := q.exists(classID); err != nil {
+		if err := q.lockClass(classID); err != nil {
 			return err
 		}
 		for _, id := range []string{from, into} {
@@ -241,31 +256,25 @@ func (s *Store) DeletePerson(ctx context.Context, id string) error {
 		var classID string
 		err := q.row(`SELECT class FROM people WHERE id = ?`, id).scan(&classID)
 		if err == nil {
-			err = q.exists(classID)
+			err = q.lockClass(classID)
 		}
 		if err != nil {
 			return err
 		}
-		var names []string
+		var forget []statement
+		const deleted = `UPDATE audit SET about = REPLACE(about, ?, '(deleted)') WHERE class = ? AND `
 		err = q.each(`SELECT id, name FROM people WHERE id = ? OR merged = ?`, []any{id, id}, func(scan func(...any) error) error {
 			var id, name string
 			err := scan(&id, &name)
-			names = append(names, id, name)
+			forget = append(forget,
+				statement{deleted + `about LIKE '%' || ? || '%'`, []any{id, classID, id}}, // it may stand among other words, and is in no other one
+				statement{deleted + `about = ?`, []any{name, classID, name}})
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		for i, name := range names {
-			where := `about = ?`
-			if i%2 == 0 { // an id may stand among other words, and is in no other one
-				where = `about LIKE '%' || ? || '%'`
-			}
-			if err := q.exec(`UPDATE audit SET about = REPLACE(about, ?, '(deleted)') WHERE class = ? AND `+where, name, classID, name); err != nil {
-				return err
-			}
-		}
-		return q.exec(`DELETE FROM people WHERE id = ? OR merged = ?`, id, id)
+		return q.all(append(forget, statement{`DELETE FROM people WHERE id = ? OR merged = ?`, []any{id, id}}))
 	})
 }
 

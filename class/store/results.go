@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"weir/class"
@@ -79,14 +77,6 @@ func (s *Store) AddResult(ctx context.Context, r class.Result) (kept bool, store
 	return kept, stored, nil
 }
 
-// shared is locked for rows that others may read in the same way.
-func (q *query) shared() string {
-	if q.postgres {
-		return " FOR SHARE"
-	}
-	return ""
-}
-
 // Results are those of a class in the order they were received, without the work: of one person, also for one
 // who was merged, or of all if person is empty.
 func (s *Store) Results(ctx context.Context, classID, person string) (all []class.Result, err error) {
@@ -125,5 +115,3 @@ func (s *Store) Work(ctx context.Context, result string) (work []byte, err error
 	})
 	return work, err
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

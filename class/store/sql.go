@@ -165,6 +165,14 @@ func (q *query) locked() string {
 	return ""
 }
 
+// shared is locked for rows that others may read in the same way.
+func (q *query) shared() string {
+	if q.postgres {
+		return " FOR SHARE"
+	}
+	return ""
+}
+
 // exec runs a statement.
 func (q *query) exec(statement string, args ...any) error {
 	_, err := q.count(statement, args...)

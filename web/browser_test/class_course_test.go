@@ -173,7 +173,7 @@ func TestDeadlinesInTwoZones(t *testing.T) {
 	wall.fill("#p-set [name=zone]", "Europe/Berlin")
 	wall.tap("#p-set button")
 	wall.until(`document.querySelector("#p-zone").textContent.includes("Europe/Berlin")`, soon)
-	wall.unfold("due", `document.querySelector("#p-due").textContent.includes("No deadlines") && document.querySelectorAll("#p-ext-set [name=person] option").length === 2`)
+	wall.unfold("due", `document.querySelector("#p-due").textContent.includes("No deadlines") && document.querySelectorAll("#p-ext-set [name=person] option").length === 2 && document.querySelector("#p-ext-set button").disabled`)
 	wall.fill("#p-due-set [name=exercise]", "max-parallelism")
 	wall.fill("#p-due-set [name=due]", "2036-03-28T23:59") // the clocks of Berlin change in the next night
 	wall.fill("#p-due-set [name=penalty]", "20")
@@ -182,6 +182,11 @@ func TestDeadlinesInTwoZones(t *testing.T) {
 	if here := wall.text("#p-due .here"); here != "where you are: Fri, Mar 28, 2036, 18:59 GMT-4" {
 		t.Errorf("the wall says %q", here)
 	}
+	// Chosen again it has what it is, so that another time does not take its rule away.
+	wall.fill("#p-due-set [name=due]", "2036-05-05T05:05")
+	wall.fill("#p-due-set [name=penalty]", "0")
+	wall.fill("#p-due-set [name=exercise]", "max-parallelism")
+	wall.until(`document.querySelector("#p-due-set [name=due]").value === "2036-03-28T23:59" && document.querySelector("#p-due-set [name=penalty]").value === "20"`, soon)
 	wall.fill("#p-ext-set [name=person]", ana.ID)
 	wall.fill("#p-ext-set [name=exercise]", "max-parallelism")
 	wall.fill("#p-ext-set [name=due]", "2036-04-01T12:00")

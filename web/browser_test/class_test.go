@@ -226,7 +226,7 @@ func TestSendAndSpotlight(t *testing.T) {
 	phone.until(`document.querySelector("#c-lab:not([hidden]) a")`, 10*time.Second)
 
 	ben.click("#c-lab a")
-	ben.until(`location.pathname === "/labs/backpressure" && document.querySelector("#c-lab[hidden]") && !document.querySelector("#start-run").disabled`, 20*time.Second)
+	ben.until(`location.pathname === "/labs/backpressure" && document.querySelector("#c-lab[hidden]") && document.querySelector("#c-who").textContent === "Ben" && !document.querySelector("#start-run").disabled`, 20*time.Second)
 	ben.click("#start-run")
 	ben.until(`document.querySelectorAll(".strip").length === 4`, 30*time.Second)
 	session := eval[string](ben, `new URL(location.href).searchParams.get("session")`)

@@ -70,13 +70,30 @@ func TestEditor(t *testing.T) {
 	p.do(chromedp.Navigate("about:blank"))
 }
 
-// A prediction is committed to once; the run decides.
+// A prediction is committed to once; the run decides. What is not committed yet stays when the page changes, Enter does not
+// commit it, and what has no answer yet is said before anything is.
 func TestPredictExercise(t *testing.T) {
 	s := serve(t, "")
 	p := s.open(t, setting{width: 390, height: 844, patience: 3 * time.Minute})
-	p.navigate("/exercises/max-parallelism")
+	p.navigate("/exercises/max-parallelism?lang=zh")
 	p.until(`document.querySelector("#answer")`, 10*time.Second)
 	p.accessible("a question")
+	p.click(`#answer input[value="refused"]`)
+	eval[any](p, `document.querySelector('#answer input[type="number"]').focus(); null`)
+	p.press("7")
+	p.press("\r")
+	p.until(`document.activeElement.id === "check" && document.querySelector('#answer input[type="number"]').value === "7"`, 10*time.Second)
+	p.navigate("/exercises/max-parallelism")
+	p.until(`document.documentElement.lang === "en" && document.querySelector('#answer input[value="refused"]:checked') && document.querySelector('#answer input[type="number"]').value === "7"`, 10*time.Second)
+	p.click("#check")
+	p.until(`document.querySelector("#check-problem").textContent === "Nothing is committed yet: “The message speaks of” has no answer." && document.activeElement.name === "message"`, 10*time.Second)
+	var kept struct {
+		Exercises map[string]struct{ Tries int }
+	}
+	s.api(t, "GET", "/api/v1/progress", "", &kept)
+	if n := kept.Exercises["max-parallelism"].Tries; n != 0 {
+		t.Errorf("%d tries of what was not committed", n)
+	}
 	eval[any](p, `for (const f of document.querySelectorAll("#answer [data-field]")) { const r = f.querySelector("input[type=radio]"); if (r) r.click(); else f.querySelector("input").value = "1"; } null`)
 	p.click("#check")
 	p.until(`!document.querySelector("#check").disabled && [...document.querySelectorAll("#answer input")].every(i => i.disabled)`, 2*time.Minute)

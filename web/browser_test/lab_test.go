@@ -116,6 +116,14 @@ func TestSwitch(t *testing.T) {
 	}
 	p.until(`document.querySelector("#changes").textContent.includes("→")`, 5*time.Second)
 	p.until(`!document.querySelector(".gate.uncut")`, 10*time.Second)
+	// The name of the pin covers no checkpoint.
+	p.until(`[...document.querySelectorAll("#ck .pin-name")].some(n => n.offsetWidth > 0)`, 5*time.Second)
+	if n := eval[int](p, `(() => {
+		const boxes = (of) => [...document.querySelectorAll(of)].map(e => e.getBoundingClientRect());
+		return boxes("#ck .pin-name").filter(n => boxes("#ck .ckb").some(b => n.left < b.right && b.left < n.right && n.top < b.bottom && b.top < n.bottom)).length;
+	})()`); n > 0 {
+		t.Error("the name of the pin covers bars of checkpoints")
+	}
 	short := func() bool {
 		n := 0
 		for _, c := range look().Checkpoints {
@@ -172,6 +180,46 @@ func TestLooks(t *testing.T) {
 			})
 		}
 	}
+}
+
+// By keyboard every knob is reached, says what it is for, and is not covered by the list of changes.
+func TestKnobsByKeyboard(t *testing.T) {
+	s := serve(t, "")
+	p := s.open(t, setting{width: 1440, height: 700})
+	p.navigate("/labs/overdraft?lang=en")
+	p.until(`document.querySelector("#changes li")`, 5*time.Second)
+	all := eval[int](p, `document.querySelectorAll(".knobs details").forEach(d => d.open = true), document.querySelectorAll(".knob").length`)
+	reached := map[string]bool{}
+	p.tabTo(".knob *")
+	for {
+		at := eval[struct {
+			Knob, Help             string
+			Covered, Undescr, Gone bool
+		}](p, `(() => {
+			const e = document.activeElement, knob = e.closest(".knob"), r = e.getBoundingClientRect();
+			if (!knob) return {Gone: !e.closest(".knobs")};
+			const by = e.closest("[aria-describedby]").getAttribute("aria-describedby").split(" ");
+			return {
+				Knob: knob.id, Help: e.matches(".exact") ? "typed" : knob.querySelector(".help").innerText,
+				Covered: !e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)),
+				Undescr: !by.every(id => document.getElementById(id)?.textContent) || !by.includes(knob.querySelector(".help").id),
+			};
+		})()`)
+		if at.Gone {
+			break
+		}
+		if at.Knob != "" {
+			reached[at.Knob] = true
+		}
+		if at.Knob != "" && (at.Covered || at.Undescr || at.Help == "") {
+			t.Errorf("with the focus: %+v", at)
+		}
+		p.press("\t")
+	}
+	if len(reached) != all {
+		t.Errorf("%d of %d knobs are reached", len(reached), all)
+	}
+	p.quiet()
 }
 
 // A link with knobs fills them and starts nothing; the address keeps step, panel and language.

@@ -205,6 +205,12 @@ func TestCreditLab(t *testing.T) {
 	p.quiet()
 }
 
+// says keeps what a screen reader is told from now on.
+func (p *tab) says() {
+	p.t.Helper()
+	eval[any](p, `window.said = [], new MutationObserver(() => window.said.push(document.querySelector("#said").textContent)).observe(document.querySelector("#said"), {childList: true, characterData: true, subtree: true}), null`)
+}
+
 // With an overdraft a large record does not block the task; without one it does.
 func TestOverdraftLab(t *testing.T) {
 	s := serve(t, "")
@@ -237,12 +243,18 @@ func TestUnalignedLab(t *testing.T) {
 	names := []string{"checkpointMode", "alignedTimeoutMs", "debloat"}
 	aligned := p.await(id, 60*time.Second, names, "aligned 0 false", func(r row) bool { return r.Checkpoints >= 1 })
 	p.until(`document.querySelectorAll("#matrix td.mx").length === 6 && document.querySelectorAll("#matrix td.none").length === 5`, 5*time.Second)
+	p.says()
 	p.click("[data-mode=unaligned][data-debloat=false] button")
 	unaligned := p.await(id, 60*time.Second, names, "unaligned 0 false", func(r row) bool { return r.Current && r.Checkpoints >= 1 && r.Overtaken > 0 })
 	if aligned.PersistedBytes != 0 || unaligned.PersistedBytes == 0 || unaligned.CheckpointMs > aligned.CheckpointMs/3 {
 		t.Errorf("aligned %+v, unaligned %+v", aligned, unaligned)
 	}
 	p.until(`document.querySelectorAll("#matrix td.none").length === 4 && document.querySelector("[data-mode=unaligned][data-debloat=false]").classList.contains("now")`, 5*time.Second)
+	// A claim that comes true is said once; what moves all the time is not.
+	p.until(`window.said.filter(s => s.includes(document.querySelector("#evidence-overtakes span").textContent)).length === 1`, 20*time.Second)
+	if n := eval[int](p, `window.said.length`); n > 12 {
+		t.Errorf("a screen reader was told %d things: %s", n, eval[string](p, `window.said.join(" | ")`))
+	}
 	p.until(`document.querySelector(".strip .over:not([hidden])") && document.querySelector(".slot.passed")`, 20*time.Second)
 	if q := eval[string](p, `location.search`); !strings.Contains(q, "checkpointMode=unaligned") {
 		t.Errorf("the address has %s", q)
@@ -256,7 +268,7 @@ func TestLabPanelsFit(t *testing.T) {
 	s := serve(t, "")
 	ids := map[string]string{}
 	for _, lab := range []string{"buffer-timeout", "skew", "credit", "overdraft", "unaligned"} {
-		ids[lab] = s.start(t, `{"lab":"`+lab+`"}`)
+		ids[lab] = s.start(t, `{"lab":"`+lab+`","knobs":{"debloat":true}}`)
 	}
 	ready := map[string]string{"buffer-timeout": ".tmo .try-word", "skew": "#kl-cures tr", "credit": "#seq tr", "overdraft": "#overdraft-tries tr", "unaligned": "#matrix td"}
 	for _, width := range []int64{1440, 1024, 768, 390} {
@@ -270,6 +282,14 @@ func TestLabPanelsFit(t *testing.T) {
 			p.until(fmt.Sprintf(`document.querySelector(%q)`, ready[lab]), 20*time.Second)
 			if wide := eval[int](p, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
 				t.Errorf("%s is %d px wider than a window of %d", lab, wide, width)
+			}
+			// What does not fit is laid out anew, not scrolled; on a phone only the channels keep their scale.
+			boxes := ".tries-scroll"
+			if width > 760 {
+				boxes += ", #panel-channels"
+			}
+			for _, wide := range eval[[]string](p, fmt.Sprintf(`[...document.querySelectorAll(%q)].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => (e.id || e.getAttribute("aria-labelledby")) + " " + e.scrollWidth + " > " + e.clientWidth)`, boxes)) {
+				t.Errorf("%s at %d scrolls sideways: %s", lab, width, wide)
 			}
 			p.accessible(fmt.Sprint(lab, " at ", width))
 		}
@@ -289,11 +309,11 @@ func TestPresent(t *testing.T) {
 		return found;
 	})()`
 	s := serve(t, "")
-	id := s.start(t, `{"lab":"unaligned"}`)
+	id := s.start(t, `{"lab":"unaligned","knobs":{"checkpointIntervalMs":1000}}`)
 	for _, lang := range []string{"en", "zh"} {
 		p := s.open(t, setting{width: 1280, height: 720, dark: lang == "zh"})
 		p.navigate("/labs/unaligned?present&lang=" + lang + "&session=" + id)
-		p.until(`document.querySelector("#matrix td.now") && !document.querySelector(".unseen")`, 10*time.Second)
+		p.until(`document.querySelector("#matrix td.now") && document.querySelector("#ck .ckb") && !document.querySelector(".unseen")`, 20*time.Second)
 		seen := map[string]bool{}
 		for range 6 {
 			screen := eval[string](p, `document.querySelector("#present-where").dataset.screen`)
@@ -303,6 +323,10 @@ func TestPresent(t *testing.T) {
 			}
 			if n := eval[int](p, `[...document.querySelectorAll(".main > [data-panel], .lesson")].filter(e => e.getBoundingClientRect().height > 0).length`); n != 1 {
 				t.Errorf("%s: %d panels at once", screen, n)
+			}
+			// What is drawn takes the slide.
+			if low := eval[float64](p, `Math.max(0, ...[...document.querySelectorAll(".shown :is(.util, .track, .plot, .slot, .mx)")].map(e => e.getBoundingClientRect().bottom))`); low < 440 && screen != "lesson" {
+				t.Errorf("%s, %s: the picture ends at %.0f of 720", lang, screen, low)
 			}
 			p.accessible("present " + screen)
 			eval[any](p, `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "PageDown", bubbles: true})), null`)

@@ -5,11 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
 	"weir/web"
 )
 
 // A server of classes that is full has learners wait: their page says at which place, in the reader's language, and the job
-// starts by itself when it is their turn. Who leaves the line does not come back into it.
+// starts by itself when it is their turn. A page loaded anew waits on, and one that is hidden, whose timers stand still, is
+// told of its turn. Who leaves the line, or goes elsewhere, does not come back into it.
 func TestTheLineOfAFullServer(t *testing.T) {
 	c := serveClassWith(t, web.ClassOptions{Limits: web.ClassLimits{Sessions: 1}})
 	first := c.enter(t, desktop, c.join(t, "Ana", ""))
@@ -32,6 +36,22 @@ func TestTheLineOfAFullServer(t *testing.T) {
 	second.fits("a page in line")
 	third.click("#start-leave")
 	third.until(`document.querySelector("#start-leave").hidden && document.activeElement.id === "start-run" && document.querySelector("#runword").textContent === "Not started"`, soon)
+
+	wall := c.instructor(t, desktop)
+	wall.until(`document.querySelector("#w-limit").textContent === "of 1, 1 wait"`, soon)
+	wall.until(`[...document.querySelectorAll("#w-rows tr")].some(r => r.textContent.includes("Ben") && r.querySelector(".wmini").textContent.includes("number 1 in line"))`, soon)
+	third.click("#start-run")
+	third.until(`document.querySelector("#start-h").textContent === "You are number 2 in line"`, soon)
+	third.navigate("/exercises")
+	wall.until(`document.querySelector("#w-limit").textContent === "of 1, 1 wait"`, soon)
+	third.navigate("/labs/backpressure")
+	third.until(`document.querySelector("#c-who").textContent === "Cem" && document.querySelector("#runword").textContent === "Not started"`, soon)
+	still := `{ const real = setTimeout; window.setTimeout = (f, ms, ...rest) => ms >= 1000 ? 0 : real(f, ms, ...rest); }`
+	if _, err := chromedp.Call(second.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: still}); err != nil {
+		t.Fatal(err)
+	}
+	second.navigate("/labs/backpressure?lang=zh")
+	second.until(`document.querySelector("#start-h").textContent === "你排在第 1 位"`, soon)
 
 	first.click("#end")
 	second.until(`document.querySelector("#runstate").dataset.state === "RUNNING" && document.querySelector("#start").hidden`, soon)

@@ -172,6 +172,14 @@ func (l Lab) option(k *labs.Knob) string {
 	return k.FlinkOption
 }
 
+// describes are the elements that say more of a knob: what does the same in Flink, and what it is for.
+func (l Lab) describes(k *labs.Knob) string {
+	if l.Present {
+		return "kd-" + k.Name
+	}
+	return "kd-" + k.Name + " kh-" + k.Name
+}
+
 // unit is a knob's unit in the language of the page.
 func (l Lab) unit(k *labs.Knob) string {
 	if k.Unit == "" {

@@ -450,7 +450,7 @@ func overdraftPanel(l Lab) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</span></span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"p-overdraft\"><div id=\"overdraft-live\"></div><table class=\"tries\"><thead><tr><th scope=\"col\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</span></span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"p-overdraft\"><div id=\"overdraft-live\"></div><table class=\"tries stack\"><thead><tr><th scope=\"col\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -903,7 +903,7 @@ func sequencePanel(l Lab) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-flow\"><table class=\"tries\"><thead><tr><th scope=\"col\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-flow\"><table class=\"tries stack\"><thead><tr><th scope=\"col\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1204,7 +1204,7 @@ func keyLoadPanel(l Lab) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-cures\"><table class=\"tries\"><thead><tr><th scope=\"col\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</span></div><div class=\"tries-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-cures\"><table class=\"tries stack\"><thead><tr><th scope=\"col\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -5,6 +5,9 @@ import { bufferRoom, segmentBytes, type Sample } from "./reading";
 import { bytes, clock, num, sized, t } from "./text";
 import type { Picture } from "./types";
 
+/** How often the words for a chart change, in seconds. */
+const sayEvery = 5;
+
 interface Kind {
   id: string;
   series: { of: (s: Sample) => number; name?: string }[];
@@ -79,6 +82,7 @@ class ChartView {
   readonly e: HTMLElement;
   private chart: uPlot | undefined;
   private max = 0;
+  private saidAt = -Infinity;
   private history: History | undefined;
   private labelOf: (knob: string) => string = (k) => k;
 
@@ -151,12 +155,16 @@ class ChartView {
       if (tag && s.name) say(tag, `${t(s.name)} ${num(s.of(last))}`);
     });
     this.drawPins(last.t, history);
-    attr(this.plot, "aria-label", t("chart.say", { name: t(`chart.${this.kind.id}`), now: `${value} ${unit}` }));
+    if (last.t - this.saidAt >= sayEvery || last.t < this.saidAt) {
+      this.saidAt = last.t;
+      const line = rows[0] ?? [];
+      attr(this.plot, "aria-label", t("chart.say", { name: t(`chart.${this.kind.id}`), now: `${value} ${unit}`, least: this.kind.write(Math.min(...line)), most: this.kind.write(Math.max(...line)) }));
+    }
   }
 
   private drawPins(now: number, history: History): void {
     const seen = history.changes.filter((c) => c.atMs / 1000 > now - keepSeconds);
-    const marks = fit(this.pins, seen.length, () => h("span", {}, h("span", { class: "pin" }), h("span", { class: "tag2 pinned" })));
+    const marks = fit(this.pins, seen.length, () => h("span", {}, h("span", { class: "pin" }), h("span", { class: "pinned" }, h("span", { class: "tag2" }))));
     seen.forEach((c, i) => {
       const mark = marks[i];
       if (!mark) return;
@@ -164,12 +172,10 @@ class ChartView {
       const name = mark.lastElementChild as HTMLElement;
       prop(mark.firstElementChild as HTMLElement, "--l", x.toFixed(2));
       prop(name, "--l", x.toFixed(2));
-      name.className = x > 50 ? "tag2 pinned back" : "tag2 pinned";
-      // Only the first chart names its pins, and only the last of a crowd.
-      const next = seen[i + 1];
-      name.hidden = this.kind.id !== "throughput" || (next !== undefined && next.atMs - c.atMs < 12_000);
+      // Only the first chart names a pin, the last one.
+      name.hidden = this.kind.id !== "throughput" || i < seen.length - 1;
       const to = typeof c.to === "boolean" ? t(c.to ? "knob.on" : "knob.off") : String(c.to);
-      say(name, `${this.labelOf(c.name)} ${to}`);
+      say(name.firstElementChild as Element, `${this.labelOf(c.name)} ${to}`);
     });
   }
 

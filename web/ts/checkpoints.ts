@@ -9,6 +9,9 @@ const phases = [
   ["asyncMs", "p-async"],
 ] as const;
 
+/** What the name of a pin takes, in per cent of the row. */
+const nameRoom = 22;
+
 /** The last ten checkpoints, each from its trigger: a row a subtask, a part a phase. */
 export class Checkpoints {
   private readonly body = $("#ck");
@@ -16,7 +19,7 @@ export class Checkpoints {
   private readonly why = $("#ck-why");
   private readonly about = $("#ck-about");
   private readonly ids = h("div", { class: "ck-ids", role: "group", "aria-label": t("checkpoints.choose") });
-  private readonly rows = h("div");
+  private readonly rows = h("div", { class: "ck-rows" });
   private readonly pins = h("div", { class: "ck-pins" });
   private readonly none = h("p", { class: "ck-none" });
   private chosen: number | undefined;
@@ -119,19 +122,22 @@ export class Checkpoints {
     const first = all[0];
     const seen = first ? changes.filter((c) => c.atMs >= first.triggerMs) : [];
     const marks = fit(this.pins, seen.length, () => h("span", {}, h("span", { class: "pin" }), h("span", { class: "pin-name" })));
+    const at = seen.map((c) => {
+      const i = all.findLastIndex((k) => k.triggerMs <= c.atMs);
+      const from = all[i];
+      return from ? (i + Math.min(1, (c.atMs - from.triggerMs) / span)) * width : 0;
+    });
     seen.forEach((c, i) => {
       const mark = marks[i];
+      const x = at[i] ?? 0;
       if (!mark) return;
-      const at = all.findLastIndex((k) => k.triggerMs <= c.atMs);
-      const from = all[at];
-      const x = from ? at * width + Math.min(1, (c.atMs - from.triggerMs) / span) * width : 0;
       const name = mark.lastElementChild as HTMLElement;
       prop(mark.firstElementChild as HTMLElement, "--l", x.toFixed(2));
       prop(name, "--l", x.toFixed(2));
-      cls(name, x < 22 ? "pin-name right" : "pin-name");
-      // Names of pins that stand too close would cover each other; the last one is the one that was just turned.
-      const next = seen[i + 1];
-      name.hidden = next !== undefined && next.atMs - c.atMs < span * 0.8;
+      cls(name, x < 60 ? "pin-name" : "pin-name left");
+      // Of names that would cover each other the last one is of the knob that was just turned.
+      const next = at[i + 1] ?? Infinity;
+      name.hidden = next - x < (x < 60 ? nameRoom : 0) + (next < 60 ? 0 : nameRoom);
       say(name, this.labelOf(c.name));
     });
   }

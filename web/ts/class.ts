@@ -2,12 +2,13 @@ import { ask, ClassProblem, reason } from "./classapi";
 import { ClassSocket } from "./classlive";
 import { bars } from "./classbars";
 import { Countdown } from "./classtimer";
-import type { Deadline, Live, Me, Member, Question } from "./classtypes";
+import type { InLine, Live, Me, Member, Question } from "./classtypes";
 import { $, attr, h, handed, icon, maybe, say } from "./dom";
-import { due, whenLate } from "./due";
+import { due, dueForMe, whenLate } from "./due";
+import { keptStart, leaveLine } from "./line";
 import { progress } from "./progress";
 import { Results, type Waiting } from "./results";
-import { num, t } from "./text";
+import { num, pageAt, t } from "./text";
 import type { KnobValue } from "./types";
 
 const member = handed<Member>("member");
@@ -20,7 +21,8 @@ const hiddenKey = "weir.class.question";
 const placeKey = "weir.class.place";
 
 const here = (): URL => new URL(location.href);
-const watched = (): string => (here().searchParams.has("watch") ? (here().searchParams.get("session") ?? "") : "");
+/** The run that this page was opened to follow. One that is over is taken out of the address, and the page is no other for it. */
+const watched = here().searchParams.has("watch") ? here().searchParams.get("session") || "gone" : "";
 
 /** Keeps a choice for as long as the tab lives. */
 const tab = {
@@ -49,6 +51,7 @@ class Strip {
   private readonly left = new Countdown($("#c-left"), (clock) => t("class.left", { clock }), t("class.left.none"));
   protected live: Live | undefined;
   private asked = "";
+  private zone = "UTC";
   private up = true;
   private complaint = 0;
 
@@ -64,8 +67,8 @@ class Strip {
       if (me.name) say($("#c-who"), me.name);
       document.dispatchEvent(new CustomEvent("weir-me", { detail: me }));
       if (!this.live) this.take(me.live);
-      // A class that is away says so in the strip; its deadline is missing until then.
-      this.showDue(me.class.zone).catch(() => undefined);
+      this.zone = me.class.zone;
+      await this.showDue();
     } catch {
       // the socket tells of a server that is away
     }
@@ -81,7 +84,7 @@ class Strip {
     }
     clearTimeout(this.complaint);
     this.trouble.hidden = false;
-    this.trouble.replaceChildren(h("span", {}, t("class.gone")), h("a", { class: "btn small primary", href: "/class" }, t("lost.join")));
+    this.trouble.replaceChildren(h("span", {}, t("class.gone")), h("a", { class: "btn small primary", href: pageAt("/class") }, t("lost.join")));
     return true;
   }
 
@@ -107,14 +110,16 @@ class Strip {
   }
 
   /** On the page of an exercise: when it is due, by the class's clocks and by the reader's. */
-  private async showDue(zone: string): Promise<void> {
+  protected async showDue(): Promise<void> {
     const place = maybe("#x-due");
     const [, , id] = location.pathname.split("/");
     if (!place) return;
-    const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
-    const d = deadlines?.find((x) => x.exercise === id);
+    // A class that is away says so in the strip; its deadline is missing until then.
+    const all = await dueForMe(member.kind === "learner").catch(() => undefined);
+    if (!all) return;
+    const d = all.find((x) => x.exercise === id);
     place.hidden = !d;
-    if (d) place.replaceChildren(h("b", {}, t("due.exercise")), " ", due(d.due, zone), " ", h("span", { class: "here" }, t("due.late.then", { rule: whenLate(d) })));
+    if (d) place.replaceChildren(h("b", {}, t("due.exercise")), " ", due(d.due, this.zone, d.overdue), " ", h("span", { class: "here" }, t("due.late.then", { rule: whenLate(d) })));
   }
 
   private take(l: Live): void {
@@ -211,15 +216,23 @@ class LearnerStrip extends Strip {
   constructor() {
     super();
     this.hand.addEventListener("click", () => void this.raise());
-    this.results = new Results(member.person ?? "", (w, why) => this.waiting(w, why), (r) => document.dispatchEvent(new CustomEvent("weir-kept", { detail: r })));
+    this.results = new Results(member.person ?? "", (w, why) => this.waiting(w, why), (r) => {
+      document.dispatchEvent(new CustomEvent("weir-kept", { detail: r }));
+      void this.showDue();
+    });
     document.addEventListener("weir-result", (e) => void this.handIn((e as CustomEvent<HandedIn>).detail));
     document.addEventListener("weir-drop", (e) => void this.results.drop((e as CustomEvent<string>).detail));
+    document.addEventListener("weir-again", (e) => void this.results.resend((e as CustomEvent<string>).detail));
     setInterval(() => void this.tellPlace(), 1000);
     void this.tellPlace();
+    // Who follows the spotlight waits on; who went elsewhere does not.
+    const waited = keptStart();
+    if (waited && !watched && location.pathname !== `/labs/${waited.lab}`) void leaveLine();
   }
 
   protected override taken(l: Live): void {
     document.dispatchEvent(new CustomEvent("weir-frozen", { detail: l.frozen === true }));
+    document.dispatchEvent(new CustomEvent<InLine>("weir-line", { detail: { place: l.line ?? 0, turn: l.turn === true } }));
     this.hand.disabled = l.state !== "open";
     attr(this.hand, "aria-pressed", String(l.hand === true));
     say($("span", this.hand), t(l.hand ? "class.hand.up" : "class.hand"));
@@ -239,7 +252,7 @@ class LearnerStrip extends Strip {
   // The spotlight: every page follows, unless its learner left this one, or a check runs that a new page would cancel.
   protected override showSpot(l: Live): void {
     const spot = l.spotlight ?? "";
-    const on = watched();
+    const on = watched;
     const e = $("#c-spot");
     if (!spot) {
       tab.set(leftKey, "");
@@ -319,14 +332,14 @@ class LearnerStrip extends Strip {
 
   private async handIn(d: HandedIn): Promise<void> {
     const { id, result, work, exercise } = d;
-    if (d.kept) return; // judged by the server and entered by it
+    if (d.kept) return this.showDue(); // judged by the server and entered by it
     await this.results.add({ id, exercise, status: result.status, points: result.points, maxPoints: result.maxPoints, checks: result.checks, work: await withRecord(work) });
   }
 
   private waiting(all: Waiting[], why: string): void {
     const open = all.filter((w) => !w.refused).length;
     const refused = all.length - open;
-    say(this.wait, open > 0 ? t(open === 1 ? "class.wait.one" : "class.wait", { n: num(open) }) : refused > 0 ? t("class.wait.refused", { n: num(refused) }) : "");
+    say(this.wait, open > 0 ? t(open === 1 ? "class.wait.one" : "class.wait", { n: num(open) }) : refused > 0 ? t(refused === 1 ? "class.wait.refused.one" : "class.wait.refused", { n: num(refused) }) : "");
     attr(this.wait, "title", why || null);
     document.dispatchEvent(new CustomEvent("weir-waiting", { detail: all }));
   }
@@ -335,7 +348,7 @@ class LearnerStrip extends Strip {
   private async tellPlace(): Promise<void> {
     // Who follows is still where they were.
     const kept = tab.get(placeKey);
-    const p = watched() && kept ? (JSON.parse(kept) as Place) : placeNow();
+    const p = watched && kept ? (JSON.parse(kept) as Place) : placeNow();
     tab.set(placeKey, JSON.stringify(p));
     const now = JSON.stringify(p);
     if (document.hidden || (now === this.place && Date.now() - this.placed < placeEvery)) return;
@@ -378,7 +391,7 @@ interface Place {
 function placeNow(): Place {
   const [, kind, id] = location.pathname.split("/");
   if (kind === "exercises" && id) return { exercise: id };
-  if (kind !== "labs" || !id || watched()) return {};
+  if (kind !== "labs" || !id || watched) return {};
   const step = progress(id).done.length >= 4 ? "done" : (maybe(".step.now")?.dataset["step"] ?? "");
   const session = here().searchParams.get("session") ?? "";
   return { lab: id, ...(step ? { step } : {}), ...(session ? { session } : {}) };

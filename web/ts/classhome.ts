@@ -1,18 +1,20 @@
 import { ask, copy, ownZone, reason } from "./classapi";
-import type { Deadline, Me, Member, Result, Score } from "./classtypes";
+import type { Me, Member, Result, Score } from "./classtypes";
 import { $, h, handed, icon, say } from "./dom";
-import { due, exact, whenLate } from "./due";
+import { due, dueForMe, exact, whenLate } from "./due";
 import { preferences } from "./preferences";
 import { forget } from "./progress";
 import type { Waiting } from "./results";
 import { table } from "./classtable";
-import { knows, num, t } from "./text";
+import { knows, num, pageAt, t } from "./text";
 
 preferences();
 
 const member = handed<Member>("member");
 const titleOf = (id: string): string => member.exercises[id] ?? id;
+const exercise = (id: string): HTMLElement => h("a", { href: pageAt(`/exercises/${id}`) }, titleOf(id));
 const link = $<HTMLInputElement>("#h-link");
+let zone = "UTC";
 const refused = $("#h-refused");
 
 function refuse(e: unknown): void {
@@ -36,15 +38,12 @@ function showMe(me: Me): void {
     // What others hand in shows too; the server itself counts every 2 s.
     setInterval(() => { if (!document.hidden) showScore().catch(refuse); }, 5000);
   }
-  showDeadlines(me.class.zone).catch(refuse);
+  zone = me.class.zone;
+  showDeadlines().catch(refuse);
 }
 
-async function showDeadlines(zone: string): Promise<void> {
-  const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
-  // What is due next comes first, what is over last.
-  const over = (d: Deadline): number => (Date.parse(d.due) < Date.now() ? 1 : 0);
-  const all = (deadlines ?? []).sort((a, b) => over(a) - over(b) || Date.parse(a.due) - Date.parse(b.due));
-  const rows = all.map((d) => [h("a", { href: `/exercises/${d.exercise}` }, titleOf(d.exercise)), due(d.due, zone), whenLate(d)]);
+async function showDeadlines(): Promise<void> {
+  const rows = (await dueForMe(true)).map((d) => [exercise(d.exercise), due(d.due, zone, d.overdue), whenLate(d)]);
   const heads = [t("wall.exercise"), t("due.at"), t("due.late")];
   $("#h-due").replaceChildren(rows.length > 0 ? table(heads, rows) : h("p", { class: "mid" }, t("due.no")));
 }
@@ -52,7 +51,7 @@ async function showDeadlines(zone: string): Promise<void> {
 async function showResults(): Promise<void> {
   const { results } = await ask<{ results: Result[] | null }>("GET", "class/results");
   const rows = (results ?? []).map((r) => [
-    h("a", { href: `/exercises/${r.exercise}` }, titleOf(r.exercise)), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status,
+    exercise(r.exercise), knows(`status.${r.status}`) ? t(`status.${r.status}`) : r.status,
     `${num(r.points)} / ${num(r.maxPoints)}`, t(`judged.${r.judged}`), r.late ? t("judged.late") : "", exact(r.received, ownZone),
   ]);
   const heads = ["wall.exercise", "results.status", "results.points", "results.judged", "results.late", "results.at"].map((k) => t(k));
@@ -70,16 +69,21 @@ function showWaiting(all: Waiting[]): void {
   $("#h-waiting").replaceChildren(...all.map((w) => {
     const li = h("li", {}, icon(w.refused ? "x" : "half"), h("span", {}, h("b", {}, titleOf(w.exercise)), " ", w.refused ? t("waiting.refused", { why: w.refused }) : t("waiting.open")));
     if (w.refused) {
-      const drop = h("button", { type: "button", class: "small" }, t("waiting.drop"));
-      drop.addEventListener("click", () => document.dispatchEvent(new CustomEvent("weir-drop", { detail: w.id })));
-      li.append(drop);
+      for (const act of ["again", "drop"]) {
+        const b = h("button", { type: "button", class: "small" }, t(`waiting.${act}`));
+        b.addEventListener("click", () => document.dispatchEvent(new CustomEvent(`weir-${act}`, { detail: w.id })));
+        li.append(b);
+      }
     }
     return li;
   }));
 }
 
 document.addEventListener("weir-waiting", (e) => showWaiting((e as CustomEvent<Waiting[]>).detail));
-document.addEventListener("weir-kept", () => void showResults().catch(refuse));
+document.addEventListener("weir-kept", () => {
+  showResults().catch(refuse);
+  showDeadlines().catch(refuse);
+});
 
 $("#h-copy").addEventListener("click", () => {
   void copy(link).then((ok) => say($("#h-copy"), t(ok ? "mine.copied" : "mine.copy")));
@@ -101,7 +105,7 @@ async function away(method: string, path: string, question: string): Promise<voi
   try {
     await ask(method, path);
     forget();
-    location.replace("/class");
+    location.replace(pageAt("/class"));
   } catch (e) {
     refuse(e);
   }

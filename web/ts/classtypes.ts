@@ -54,6 +54,9 @@ export interface Live {
   state: "open" | "closed" | "archived";
   question?: Question;
   hand?: boolean;
+  /** The learner's place in the line before a full server, from 1, and whether the job may start now. */
+  line?: number;
+  turn?: boolean;
   /** What the pages count down to, by the server's clock. */
   until?: string;
   /** The store does not answer: the rest is the last that it gave. */
@@ -61,6 +64,12 @@ export interface Live {
   /** On a learner's own machine: why the class is not heard. */
   away?: "away" | "revoked";
   now: string;
+}
+
+/** How a learner stands in the line; at 0 they are not in it. */
+export interface InLine {
+  place: number;
+  turn: boolean;
 }
 
 export interface Me {
@@ -108,6 +117,8 @@ export interface Row {
   /** The engine runs on the learner's own machine: no run of it can be opened here. */
   own?: boolean;
   points: number;
+  /** The place in the line before the server, from 1. */
+  line?: number;
   /** To the question asked last. */
   answer?: number;
 }

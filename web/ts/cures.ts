@@ -1,7 +1,7 @@
 import { $, attr, cls, h, say } from "./dom";
 import { Bar } from "./sequence";
 import { num, t } from "./text";
-import { fillTable, measured, progressOf, TryCell, type Settings, type Turn } from "./tries";
+import { addRow, fillTable, measured, progressOf, TryCell, type Settings, type Turn } from "./tries";
 import type { Comparison, KnobValue, Picture } from "./types";
 
 const compared = ["keys", "twoStage", "maxParallelism", "parallelism"] as const;
@@ -103,7 +103,7 @@ export class Cures {
       if (!line) {
         line = new CureLine(c.id, this.turn);
         this.lines.set(c.id, line);
-        this.body.append(line.e);
+        addRow(this.body, line.e);
       }
       line.draw(c, base, most);
     }

@@ -85,3 +85,6 @@ export function handed<T>(id: string): T {
 }
 
 export const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+/** Whether this is a projector's page, where all is larger. */
+export const presenting = maybe(".lab.present") !== null;

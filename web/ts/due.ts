@@ -1,6 +1,6 @@
-import { moment, ownZone } from "./classapi";
-import type { Deadline } from "./classtypes";
-import { h } from "./dom";
+import { ask, moment, ownZone } from "./classapi";
+import type { Deadline, Result } from "./classtypes";
+import { h, icon } from "./dom";
 import { lang, num, t } from "./text";
 import { offset } from "./zone";
 
@@ -39,9 +39,27 @@ export function away(iso: string): string {
 
 export const whenLate = (d: Deadline): string => (d.penalty === 0 ? t("due.free") : d.penalty >= 100 ? t("due.none") : t("due.penalty", { n: num(d.penalty) }));
 
+/** A deadline of the reader's own, and whether it is over with nothing handed in. */
+export interface Due extends Deadline {
+  overdue: boolean;
+}
+
+/** What is due for the reader: what comes next first, what is over last. An instructor hands nothing in. */
+export async function dueForMe(learner: boolean): Promise<Due[]> {
+  const [{ deadlines }, { results }] = await Promise.all([
+    ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines"),
+    learner ? ask<{ results: Result[] | null }>("GET", "class/results") : { results: null },
+  ]);
+  const handedIn = new Set((results ?? []).map((r) => r.exercise));
+  const over = (d: Deadline): boolean => Date.parse(d.due) < Date.now();
+  return (deadlines ?? []).map((d) => ({ ...d, overdue: learner && over(d) && !handedIn.has(d.exercise) }))
+    .sort((a, b) => Number(over(a)) - Number(over(b)) || Date.parse(a.due) - Date.parse(b.due));
+}
+
 /** When something is due: by the class's clocks, by the reader's where they show another time, and how far off it is. */
-export function due(iso: string, zone: string): HTMLElement {
+export function due(iso: string, zone: string, overdue = false): HTMLElement {
   const e = h("span", { class: "due" }, h("time", { datetime: iso }, exact(iso, zone)), " ", h("span", { class: "dim" }, away(iso)));
+  if (overdue) e.append(" ", h("b", { class: "overdue" }, icon("x"), t("due.over")));
   if (elsewhere(iso, zone)) e.append(" ", h("span", { class: "here" }, t("due.elsewhere", { at: exact(iso, ownZone) })));
   return e;
 }

@@ -54,6 +54,7 @@ interface Line {
 }
 
 const page = handed<Page>("exercise");
+const draftKey = `weir.answer.${page.id}`;
 const marks: Record<string, string> = { passed: "tick", failed: "x", "not run": "ring", "not judged": "half", error: "half" };
 
 /** The page of an exercise: the learner's work is handed in, and what the checker says comes line by line. */
@@ -91,6 +92,7 @@ class ExercisePage {
     const file = maybe<HTMLInputElement>("#record");
     file?.addEventListener("change", () => void this.takeRecord(file));
     if (page.answered) this.lock(page.answered);
+    else if (page.kind === "predict") this.draft();
     this.points(this.kept.points, this.kept.status, "checks.best");
     void exchange().then(() => this.adopt()).catch(() => undefined);
   }
@@ -141,17 +143,44 @@ class ExercisePage {
     return out;
   }
 
-  /** The first answer counts: it is shown, and cannot be changed. */
-  private lock(answer: Record<string, KnobValue>): void {
-    page.answered = answer;
+  private fill(answer: Record<string, KnobValue>): void {
     for (const field of $$("#answer [data-field]")) {
       const value = answer[field.dataset["field"] ?? ""];
       for (const i of field.querySelectorAll<HTMLInputElement>("input")) {
         if (i.type === "radio") i.checked = i.value === value;
         else i.value = String(value ?? "");
-        i.disabled = true;
       }
     }
+  }
+
+  /** What is not committed yet outlasts a change of the page: of its language, or for the spotlight. */
+  private draft(): void {
+    const form = $<HTMLFormElement>("#answer");
+    this.fill(JSON.parse(sessionStorage.getItem(draftKey) ?? "{}") as Record<string, KnobValue>);
+    form.addEventListener("input", () => sessionStorage.setItem(draftKey, JSON.stringify(this.answer())));
+    // Enter in a field must not commit what is only being typed, nor load the page anew.
+    form.addEventListener("submit", (e) => {
+      e.preventDefault();
+      this.button.focus();
+    });
+  }
+
+  /** What is missing of the work before it can be judged, and where to give it. */
+  private missing(): [string, HTMLElement] | undefined {
+    if (this.editor && this.editor.text.trim() === "") return [t("code.empty"), $("#core-reset")];
+    if (page.kind === "live" && Object.keys(this.work()).length === 0) return [t("live.missing"), $("#open-lab")];
+    if (page.kind !== "predict" || page.answered) return undefined;
+    const answer = this.answer();
+    const field = $$("#answer [data-field]").find((f) => answer[f.dataset["field"] ?? ""] === undefined);
+    return field && [t("predict.missing", { field: $("legend, label", field).textContent ?? "" }), $("input", field)];
+  }
+
+  /** The first answer counts: it is shown, and cannot be changed. */
+  private lock(answer: Record<string, KnobValue>): void {
+    page.answered = answer;
+    sessionStorage.removeItem(draftKey);
+    this.fill(answer);
+    for (const i of $$<HTMLInputElement>("#answer input")) i.disabled = true;
     $("#answer").classList.add("locked");
     say($("#predict-note"), t("predict.given"));
     say($("#check-word"), t("check.run.again"));
@@ -159,6 +188,13 @@ class ExercisePage {
 
   private async check(): Promise<void> {
     if (this.running) return;
+    const missing = this.missing();
+    if (missing) {
+      say(this.said, "");
+      this.fail(missing[0]);
+      missing[1].focus();
+      return;
+    }
     const work = this.work();
     const ctl = new AbortController();
     this.running = ctl;
@@ -178,7 +214,7 @@ class ExercisePage {
       const line = await this.read(r.body);
       if (!line?.result) throw new Error(t("check.gone"));
       this.finish(line.result, work);
-      if (line.kept) say(this.said, `${this.said.textContent ?? ""} ${t("class.kept")}`);
+      if (line.kept) say(this.said, t("class.kept", { result: this.said.textContent ?? "" }));
       if (id && !line.result.problem) document.dispatchEvent(new CustomEvent("weir-result", { detail: { id, exercise: page.id, result: line.result, kept: line.kept, work } }));
     } catch (e) {
       if (ctl.signal.aborted) say(this.said, t("check.cancelled"));

@@ -1,4 +1,7 @@
-import { $, $$, icon, say } from "./dom";
+import { $, $$, attr, handed, icon, maybe, say } from "./dom";
+import { ownZone } from "./classapi";
+import type { Member } from "./classtypes";
+import { away, dueForMe, exact, whenLate } from "./due";
 import { preferences } from "./preferences";
 import { everything, exchange, exerciseProgress, type AllProgress } from "./progress";
 import { num, t } from "./text";
@@ -62,6 +65,27 @@ function read(text: string): AllProgress {
   }
   if (typeof all !== "object" || all === null || !("version" in all) || !("labs" in all) || !("exercises" in all)) throw new Error(t("progress.notProgress"));
   return all as AllProgress;
+}
+
+/** In a class: when each is due, by the reader's clocks. */
+async function showDue(): Promise<void> {
+  if (document.hidden) return;
+  const all = await dueForMe(handed<Member>("member").kind === "learner");
+  for (const row of $$("[data-exercise]")) {
+    const d = all.find((x) => x.exercise === row.dataset["exercise"]);
+    const e = $(".exdue", row);
+    e.hidden = !d;
+    attr(e, "data-over", d?.overdue ? "" : null);
+    if (d) say(e, t(d.overdue ? "due.list.over" : "due.list", { at: exact(d.due, ownZone), away: away(d.due), rule: whenLate(d) }));
+  }
+}
+
+if (maybe("#member")) {
+  // What cannot be had now shows with the next look: the strip says that the class is away.
+  const look = (): void => void showDue().catch(() => undefined);
+  look();
+  setInterval(look, 60_000);
+  document.addEventListener("visibilitychange", look);
 }
 
 show();

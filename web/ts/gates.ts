@@ -48,7 +48,7 @@ class GateView {
   private readonly lent = h("span");
   private readonly size = h("b");
   private readonly flight = h("b");
-  private readonly was = h("span", { class: "dim" });
+  private readonly was = h("span", { class: "dim wide" });
   private readonly drains = h("b");
   private readonly drainsBox = h("span", {}, `${t("gate.drains")} `, this.drains);
   private readonly more = h("p", { class: "more-ch", hidden: true });

@@ -18,13 +18,14 @@ export class Header {
     $("#share").addEventListener("click", () => void this.share());
   }
 
-  /** Shows a run state: its shape and its word. */
+  /** Shows a run state: its shape and its word. It is said once, not with each second that a connection is away. */
   run(state: string, text = knows(`state.${state}`) ? t(`state.${state}`) : state): void {
     const mark = { RUNNING: "play", frozen: "still", stopped: "pause", FINISHED: "tick", FAILED: "x", lost: "half", RESTARTING: "restart" }[state] ?? "ring";
     if (this.shown !== state) {
       this.shown = state;
       attr(this.state, "data-state", state);
       this.state.querySelector("svg")?.replaceWith(icon(mark, mark === "play" || mark === "pause"));
+      this.tell(text);
     }
     say(this.word, text);
   }

@@ -3,7 +3,7 @@ import type { Me } from "./classtypes";
 import { $, say } from "./dom";
 import { preferences } from "./preferences";
 import { forget } from "./progress";
-import { num, t } from "./text";
+import { num, pageAt, t } from "./text";
 
 preferences();
 
@@ -48,8 +48,7 @@ async function join(code: string, name: string, alias: string): Promise<void> {
     const last = localStorage.getItem(lastKey);
     if (last && last !== me.id) forget();
     localStorage.setItem(lastKey, me.id ?? "");
-    const lang = new URL(location.href).searchParams.get("lang");
-    location.replace(lang ? `/class?lang=${lang}` : "/class");
+    location.replace(pageAt("/class"));
   } catch (e) {
     refuse(...why(e));
     go.disabled = false;

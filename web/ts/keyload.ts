@@ -77,7 +77,7 @@ export class KeyLoads {
 
 class QueueView {
   private readonly name = h("span", { class: "label" });
-  private readonly slots = new Slots(170);
+  private readonly slots = new Slots(170, 210);
   private readonly count = h("b");
   private readonly hot = h("span", { class: "tag hot", hidden: true }, t("keyload.hot"));
   readonly e = h("div", { class: "kl-queue" }, this.name, this.slots.e, h("span", {}, this.count, " "), this.hot);

@@ -2,13 +2,13 @@ import * as address from "./address";
 import * as api from "./api";
 import { Charts } from "./charts";
 import { Checkpoints } from "./checkpoints";
-import { $, attr, handed, maybe, reducedMotion, say } from "./dom";
+import { $, attr, handed, maybe, presenting, reducedMotion, say } from "./dom";
 import { Gates } from "./gates";
 import { Header } from "./header";
 import { History } from "./history";
 import { Knobs } from "./knobs";
 import { Lesson } from "./lesson";
-import { Line } from "./line";
+import { keptStart, leaveLine, Line } from "./line";
 import { Panels } from "./panels";
 import { Pipeline } from "./pipeline";
 import { inView, seenPointers, showPointers } from "./pointers";
@@ -38,7 +38,7 @@ class LabPage {
   private readonly checkpoints = maybe("#ck") ? new Checkpoints(this.knobs.labelOf) : undefined;
   private readonly charts = maybe("#charts") ? new Charts(this.knobs.labelOf, (panel) => address.set({ panel })) : undefined;
   private readonly panels = new Panels(page, this.knobs.turnAll, (input, key) => void this.start(input, key));
-  private readonly present = maybe(".lab.present") ? new Present(this.lesson) : undefined;
+  private readonly present = presenting ? new Present(this.lesson) : undefined;
   private readonly trace = new Trace(page.points, (stopped) => this.onStopped(stopped));
   private readonly ruler = maybe("#ruler") ? new Ruler(page.flights ?? { columns: [], rows: 0 }, (input, key) => void this.start(input, key), (n) => void this.rescale(n)) : undefined;
   private readonly startButton = $<HTMLButtonElement>("#start-run");
@@ -54,7 +54,7 @@ class LabPage {
   private frozen = false;
   private frozenByAll = false;
   private stopped = false;
-  private pointed = api.watching || !!maybe(".lab.present") || seenPointers();
+  private pointed = api.watching || presenting || seenPointers();
   private lastDraw = -Infinity;
   private lastLabels = -Infinity;
   private lastCharts = -Infinity;
@@ -87,6 +87,12 @@ class LabPage {
     }
     this.ruler?.place(this.knobs.values);
     this.openPanel(page.panel);
+    // The page was left while it waited in line, for the spotlight or by a reload.
+    const waited = api.watching ? null : keptStart();
+    if (waited?.lab === page.lab) {
+      if (page.session) this.line.end();
+      else void this.start(waited.input, waited.key);
+    }
   }
 
   private async start(input?: string, key?: string): Promise<void> {
@@ -104,9 +110,9 @@ class LabPage {
       this.line.end();
       this.follow(id);
     } catch (e) {
-      if (left()) return;
+      if (left()) return void leaveLine();
       address.set({ session: null });
-      const waits = this.line.takes(e, () => void this.start(input, key));
+      const waits = this.line.takes(e, { lab: page.lab, input, key }, () => void this.start(input, key));
       this.header.run("none", t(waits ? "run.waits" : "run.none"));
       if (waits) $("#start").hidden = false;
       else this.refuse(e);

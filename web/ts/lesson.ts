@@ -39,6 +39,7 @@ export class Lesson {
   private now = 0;
   private running = false;
   private shown = 0;
+  private judged = false;
   private claims = $$(".chip").length;
 
   constructor(private readonly page: PageData) {
@@ -179,6 +180,7 @@ export class Lesson {
 
   private judge(evidence: Evidence[]): void {
     let shown = 0;
+    const said: string[] = [];
     for (const e of evidence) {
       const chip = maybe(`#evidence-${CSS.escape(e.id)}`);
       if (!chip) continue;
@@ -191,9 +193,13 @@ export class Lesson {
         const mark = { ok: "tick", against: "x", wait: "half", no: "ring" }[state];
         chip.querySelector("svg")?.replaceWith(icon(mark));
         say($("[data-word]", chip), t(`evidence.${e.state}`));
+        if (state === "ok" || state === "against") said.push(`${$("span", chip).textContent ?? ""}. ${reading}`);
       }
       say($(".v", chip), reading);
     }
+    // A page that was just opened does not read out all that was there.
+    if (this.judged && said.length > 0) say($("#said"), said.join(" "));
+    this.judged = true;
     if (shown !== this.shown) {
       this.shown = shown;
       this.mark("observe", shown === this.claims);

@@ -2,7 +2,7 @@ import { $, attr, cls, fit, h, prop, say } from "./dom";
 import { knobNumber, poolOf, vertexOf } from "./reading";
 import { Slots, type Slot } from "./slots";
 import { duration, num, t } from "./text";
-import { fillTable, measured, progressOf, rowOf, TryCell, type Settings, type Turn } from "./tries";
+import { addRow, fillTable, measured, progressOf, rowOf, TryCell, type Settings, type Turn } from "./tries";
 import type { Comparison, Picture, Subtask } from "./types";
 
 /** The settings to be tried: what fits the overdraft, the same without one, what is too much for it, and a larger one. */
@@ -46,7 +46,7 @@ export class Overdraft {
       if (!line) {
         line = new TryLine(this.turn);
         this.lines.push(line);
-        this.body.append(line.e);
+        addRow(this.body, line.e);
       }
       line.draw(s, r);
     });
@@ -70,8 +70,8 @@ class SourceView {
   private readonly soft = h("b");
   private readonly hard = h("b");
   private readonly hardBox = h("span", { class: "od-hard" }, h("i", { class: "sw u-hard" }), `${t("overdraft.hard")} `, this.hard, ` ${t("unit.ms/s")}`);
-  private readonly pool = new Slots(190);
-  private readonly over = new Slots(300);
+  private readonly pool = new Slots(190, 236);
+  private readonly over = new Slots(300, 330);
   private readonly poolText = h("span");
   private readonly overText = h("span");
   private readonly mail = h("span", { class: "mails", "aria-hidden": "true" });

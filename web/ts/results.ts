@@ -96,6 +96,15 @@ export class Results {
     this.changed(await this.shelf.all(this.person), "");
   }
 
+  /** Sends a refused one again: why it was refused may be over, as in a class that was opened again. */
+  async resend(id: string): Promise<void> {
+    const refused = (await this.shelf.all(this.person)).find((w) => w.id === id);
+    if (!refused) return;
+    const { refused: _, ...w } = refused;
+    await this.shelf.put(w);
+    this.hurry();
+  }
+
   hurry(): void {
     clearTimeout(this.timer);
     void this.flush();

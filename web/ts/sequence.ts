@@ -1,7 +1,7 @@
 import { $, $$, attr, cls, fit, h, prop, say } from "./dom";
 import { knobNumber, segmentBytes } from "./reading";
 import { clock, num, sized, t } from "./text";
-import { fillTable, measured, progressOf, rowOf, TryCell, type Settings, type Turn } from "./tries";
+import { addRow, fillTable, measured, progressOf, rowOf, TryCell, type Settings, type Turn } from "./tries";
 import type { Comparison, Frame, Frames, KnobInfo, Picture } from "./types";
 
 /** Frames drawn at once. */
@@ -219,7 +219,7 @@ export class FlowTries {
       { settings: { flowControl: "tcp", ...usual }, name: t("flow.tcp"), line: new FlowLine(turn) },
       { settings: { flowControl: "credit", ...usual, exclusiveBuffers: 0 }, name: t("flow.zero"), line: new FlowLine(turn) },
     ];
-    this.body.append(...this.tries.map((x) => x.line.e));
+    for (const x of this.tries) addRow(this.body, x.line.e);
   }
 
   draw(rows: Comparison[]): void {

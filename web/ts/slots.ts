@@ -1,4 +1,4 @@
-import { attr, cls, fit, h, prop } from "./dom";
+import { attr, cls, fit, h, presenting, prop } from "./dom";
 
 /** One place for a buffer. */
 export interface Slot {
@@ -10,17 +10,24 @@ export interface Slot {
   passed?: boolean; // a barrier has overtaken it
 }
 
+const [widest, gap] = presenting ? [21, 3] : [14, 2];
+
 /** A row of slots. Where they are too many for the room they get thinner: a count is never smoothed. */
 export class Slots {
   private readonly cut = h("span", { class: "cutline" });
   readonly e = h("div", { class: "slots", role: "img" }, this.cut);
 
-  constructor(private readonly room: number) {}
+  private readonly room: number;
+
+  /** room is the width there is for them; large is that of a projector's page. */
+  constructor(room: number, large = 1.5 * room) {
+    this.room = presenting ? large : room;
+  }
 
   draw(slots: Slot[]): void {
     const places = slots.filter((s) => s.kind !== "gap").length;
     const gaps = slots.length - places;
-    const width = Math.max(2, Math.min(14, Math.floor((this.room + 2 - gaps * 8) / Math.max(1, places)) - 2));
+    const width = Math.max(2, Math.min(widest, Math.floor((this.room + gap - gaps * (6 + gap)) / Math.max(1, places)) - gap));
     prop(this.e, "--slot-w", `${width}px`);
     this.cut.remove();
     const marks = fit(this.e, slots.length, () => h("i"));

@@ -4,6 +4,12 @@ const texts = handed<Record<string, string>>("texts");
 
 export const lang = document.documentElement.lang;
 
+/** Another page's address, in the language that this page's own names. */
+export function pageAt(path: string): string {
+  if (!new URL(location.href).searchParams.has("lang")) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}lang=${lang}`;
+}
+
 /** A text of the catalogue; {name} is replaced. */
 export function t(key: string, values: Record<string, string | number> = {}): string {
   const text = texts[key];

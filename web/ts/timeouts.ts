@@ -11,7 +11,7 @@ const bins = 21;
 const place = (ms: number): number => Math.min(100, Math.max(0, (100 * (Math.log2(Math.max(ms, leastMs / 2) / leastMs) + 1)) / bins));
 const ticks = [0.1, 1, 10, 100, 1000, 10_000];
 
-export const timeoutName = (ms: number): string => (ms === -1 ? t("timeouts.full") : ms === 0 ? t("timeouts.each") : t("timeouts.every", { ms: num(ms) }));
+const timeoutName = (ms: number): string => (ms === -1 ? t("timeouts.full") : ms === 0 ? t("timeouts.each") : t("timeouts.every"));
 
 /** Below a second a latency is compared with the timeout, which is in ms. */
 const wait = (ms: number): string => (ms >= 100 && ms < 1000 ? `${num(ms)} ${t("unit.ms")}` : duration(ms));

@@ -1,4 +1,4 @@
-import { attr, cls, fit, h, say } from "./dom";
+import { $$, attr, cls, fit, h, say } from "./dom";
 import { num, t } from "./text";
 import type { Comparison, KnobValue } from "./types";
 
@@ -45,6 +45,15 @@ export class TryCell {
     say(this.button, t(tried ? "try.again" : "try.set"));
     attr(this.button, "aria-label", t(tried ? "try.again.what" : "try.set.what", { what }));
   }
+}
+
+/** Adds a row whose cells know the heads of their columns: a narrow page shows them one below the other. */
+export function addRow(body: Element, row: HTMLTableRowElement): void {
+  const heads = $$("thead th", body.closest("table") ?? body);
+  [...row.cells].forEach((c, i) => {
+    if (c.matches("td:not(.act)")) attr(c, "data-head", heads[i]?.textContent ?? "");
+  });
+  body.append(row);
 }
 
 /** The rows of a table of texts. */

@@ -5,7 +5,7 @@ import type { ClassInfo, Live, Question, Row, WallState } from "./classtypes";
 import { $, $$, attr, fit, h, handed, icon, prop, say } from "./dom";
 import { preferences } from "./preferences";
 import { Countdown } from "./classtimer";
-import { clock, duration, knows, num, t } from "./text";
+import { clock, duration, knows, num, pageAt, t } from "./text";
 import { askQuestion, largeCode, newClass, sendLab, setTimer } from "./walldialogs";
 import { Folds } from "./wallfolds";
 import { WallRow, type Columns } from "./wallrow";
@@ -271,7 +271,7 @@ class WallPage {
       say(name, r ? this.nameOf(r) : "");
       say(time, r ? clock((r.handFor || r.stuck) * 1000, false) : "");
       say(why, r ? this.whyLook(r) : t("wall.look.none"));
-      const to = r?.session && r.here && r.lab ? `/labs/${r.lab}?session=${r.session}${this.state?.class.mayDrive ? "" : "&watch=1"}` : null;
+      const to = r?.session && r.here && r.lab ? pageAt(`/labs/${r.lab}?session=${r.session}${this.state?.class.mayDrive ? "" : "&watch=1"}`) : null;
       attr(open, "href", to);
       say(open, to ? t("wall.open") : "");
     });
@@ -282,7 +282,8 @@ class WallPage {
     if (r.mini?.held) return t("wall.why.held");
     if (r.mini && ["FAILED", "FINISHED", "CANCELED"].includes(r.mini.state)) return t("wall.why.over", { state: knows(`state.${r.mini.state}`) ? t(`state.${r.mini.state}`) : r.mini.state });
     if (r.exercise) return t("wall.why.exercise", { title: data.exercises.find((e) => e.id === r.exercise)?.title ?? r.exercise });
-    if (!r.session) return t("wall.why.norun");
+    if (r.line) return t("wall.line", { n: r.line });
+    if (!r.mini) return t("wall.why.norun");
     if (r.mini?.changes === 0) return t("wall.why.noturn");
     const open = data.labs.find((l) => l.id === r.lab)?.claims.find((_, i) => r.claims?.[i] !== "shown");
     if (open && r.shown > 0) return t("wall.why.claim", { claim: open.text });

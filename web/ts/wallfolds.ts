@@ -5,15 +5,16 @@ import { table } from "./classtable";
 import type { ClassInfo, Deadline, Equal, Person, Question, Result, WallState } from "./classtypes";
 import { $, $$, attr, h, icon, say } from "./dom";
 import { due, exact, whenLate } from "./due";
-import { knows, num, t } from "./text";
+import { knows, num, pageAt, t } from "./text";
 import { rename } from "./walldialogs";
 import type { WallData } from "./walltypes";
-import { toZone } from "./zone";
+import { inZone, toZone } from "./zone";
 
 /** What is looked at now and then: people, deadlines, results, questions, the audit log, the class itself. Each is asked for
  * when it is opened, and again after a change. */
 export class Folds {
   private people: Person[] = [];
+  private deadlines: Deadline[] = [];
   private info: ClassInfo | undefined;
 
   constructor(private readonly data: WallData, private readonly state: () => WallState | undefined) {
@@ -25,7 +26,9 @@ export class Folds {
       const e = $<HTMLDetailsElement>(`#f-${name}`);
       e.addEventListener("toggle", () => e.open && void this.tried(show));
     }
-    for (const s of $$<HTMLSelectElement>("#f-due select[name=exercise]")) s.append(...data.exercises.map((x) => h("option", { value: x.id }, x.title)));
+    const exercise = $<HTMLSelectElement>("#p-due-set [name=exercise]");
+    exercise.append(...data.exercises.map((x) => h("option", { value: x.id }, x.title)));
+    exercise.addEventListener("change", () => this.fillDue(exercise.value));
     this.form("#p-merge", async (f) => {
       const from = f.get("from") as string, into = f.get("into") as string;
       if (from === into) throw new Error(t("wall.merge.same"));
@@ -53,7 +56,7 @@ export class Folds {
     $("#p-delete").addEventListener("click", () => {
       if (confirm(t("wall.delete.sure", { name: this.info?.name ?? "" }))) void this.tried(async () => {
         await ask("DELETE", "class");
-        location.replace("/class");
+        location.replace(pageAt("/class"));
       });
     });
   }
@@ -170,7 +173,8 @@ export class Folds {
 
   private async showDue(): Promise<void> {
     if (this.people.length === 0) await this.load();
-    const { deadlines } = await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines");
+    this.deadlines = (await ask<{ deadlines: Deadline[] | null }>("GET", "class/deadlines")).deadlines ?? [];
+    this.offerExtensions();
     const zone = this.info?.zone ?? "UTC";
     const off = (path: string): HTMLElement => {
       const b = h("button", { type: "button", class: "small" }, t("due.off"));
@@ -180,12 +184,29 @@ export class Folds {
       }));
       return b;
     };
-    const rows = (deadlines ?? []).flatMap((d) => [
+    const rows = this.deadlines.flatMap((d) => [
       [this.titleOf(d.exercise), due(d.due, zone), whenLate(d), off(`class/deadlines/${d.exercise}`)],
       ...(d.extensions ?? []).map((x) => [t("due.for", { name: this.nameOf(x.person) }), due(x.due, zone), "", off(`class/deadlines/${d.exercise}/extensions/${x.person}`)]),
     ]);
     const heads = [t("wall.exercise"), t("due.at"), t("due.late"), t("wall.p.do")];
     $("#p-due").replaceChildren(rows.length > 0 ? table(heads, rows, t("wall.due")) : h("p", { class: "mid" }, t("due.no")));
+  }
+
+  /** A deadline that is changed begins with what it is: a new time must not lose the rule for late work. */
+  private fillDue(exercise: string): void {
+    const d = this.deadlines.find((x) => x.exercise === exercise);
+    if (!d) return;
+    $<HTMLInputElement>("#p-due-set [name=due]").value = inZone(d.due, this.info?.zone ?? "UTC");
+    $<HTMLInputElement>("#p-due-set [name=penalty]").value = String(d.penalty);
+  }
+
+  /** Only what is due can be extended. */
+  private offerExtensions(): void {
+    const select = $<HTMLSelectElement>("#p-ext-set [name=exercise]");
+    const chosen = select.value;
+    select.replaceChildren(...this.deadlines.map((d) => h("option", { value: d.exercise }, this.titleOf(d.exercise))));
+    if (this.deadlines.some((d) => d.exercise === chosen)) select.value = chosen;
+    $<HTMLButtonElement>("#p-ext-set button").disabled = this.deadlines.length === 0 || this.people.length === 0;
   }
 
   private async showResults(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Mini, Row } from "./classtypes";
 import { $, attr, cls, fit, h, icon, say } from "./dom";
 import { ownMachine } from "./joined";
-import { clock, knows, num, t } from "./text";
+import { clock, knows, num, pageAt, t } from "./text";
 import type { WallLab } from "./walltypes";
 
 /** What the columns of the wall are of. */
@@ -40,6 +40,8 @@ export class WallRow {
   private readonly stuck = h("td", { class: "num" }, h("b"));
   private readonly spot = h("button", { type: "button", class: "link" });
   private readonly own = ownMachine();
+  private readonly line = h("span", { class: "mid" });
+  private readonly held = h("span", { class: "wheld", role: "img", "aria-label": t("wall.why.held"), title: t("wall.why.held"), hidden: true }, icon("pause", true));
   private readonly picture = shape("svg", { class: "spark", viewBox: "0 0 104 20", role: "img" });
   readonly e = h("tr", {}, h("th", { scope: "row" }, this.name, this.hand), h("td", {}, this.steps), this.answer, this.exercise, this.mini, this.last, this.stuck);
   private claims: HTMLElement[] = [];
@@ -47,7 +49,7 @@ export class WallRow {
   private row: Row | undefined;
 
   constructor(steer: Steer, lower: (id: string) => void) {
-    this.mini.append(this.picture, this.spot, this.own);
+    this.mini.append(this.picture, this.line, this.held, this.spot, this.own);
     this.picture.append(shape("path", { class: "sp-line" }), shape("g", {}));
     this.spot.addEventListener("click", () => this.row && steer("spotlight", { session: this.spot.getAttribute("aria-pressed") === "true" ? "" : this.row.session }));
     this.hand.addEventListener("click", () => this.row && lower(this.row.id));
@@ -74,6 +76,7 @@ export class WallRow {
     attr(this.answer, "title", chosen || null);
     attr(this.exercise, "data-status", status || null);
     this.drawMini(r.mini);
+    say(this.line, r.line ? t("wall.line", { n: r.line }) : "");
     const can = r.session !== undefined && r.session !== "";
     this.spot.hidden = !can;
     this.own.hidden = r.own !== true;
@@ -87,7 +90,7 @@ export class WallRow {
   }
 
   private drawName(r: Row, name: string, mayDrive: boolean): void {
-    const to = r.session && r.here && r.lab ? `/labs/${r.lab}?session=${r.session}${mayDrive ? "" : "&watch=1"}` : "";
+    const to = r.session && r.here && r.lab ? pageAt(`/labs/${r.lab}?session=${r.session}${mayDrive ? "" : "&watch=1"}`) : "";
     const key = `${name}|${to}`;
     if (this.key === key) return;
     this.key = key;
@@ -138,6 +141,7 @@ export class WallRow {
   /** The miniature: of each vertex how busy and how back-pressured it is, then the last checkpoints' durations. */
   private drawMini(m: Mini | undefined): void {
     this.picture.toggleAttribute("hidden", !m);
+    this.held.hidden = m?.held !== true;
     if (!m) return;
     const busy = m.busy ?? [];
     const pressed = m.pressed ?? [];

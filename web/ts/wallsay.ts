@@ -48,7 +48,7 @@ function ofLab(w: WallState, lab: WallLab | undefined, here: Row[], nameOf: (r: 
   if (!lab || of.length === 0) return w.live.lab ? [] : [{ text: t("say.nolab"), act: "send" }];
   const predicting = of.filter((r) => r.step === "predict").length;
   if (2 * predicting >= of.length) return [{ text: t("say.predict", { n: num(predicting), of: num(of.length) }) }];
-  const begun = of.filter((r) => r.session);
+  const begun = of.filter((r) => r.mini);
   if (lab.claims.length === 0 || begun.length === 0) return [];
   const shown = lab.claims.map((_, i) => of.filter((r) => r.claims?.[i] === "shown"));
   // The claim that most miss although some have come to it; before anybody has, the first one.
@@ -58,7 +58,7 @@ function ofLab(w: WallState, lab: WallLab | undefined, here: Row[], nameOf: (r: 
   const claim = lab.claims[at]?.text ?? "";
   const has = shown[at] ?? [];
   const best = has.find((r) => r.here && r.session);
-  if (!best) return [{ text: t("say.none", { claim }) }];
+  if (!best) return [{ text: has.length > 0 ? t("say.missed.own", { claim, n: num(has.length), of: num(of.length) }) : t("say.none", { claim }) }];
   const text = t("say.missed", { claim, n: num(has.length), of: num(of.length) });
   return w.live.spotlight === best.session ? [{ text: t("say.shown", { claim }) }] : [{ text, act: "show", session: best.session ?? "", name: nameOf(best) }];
 }

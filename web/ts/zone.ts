@@ -7,6 +7,9 @@ export function offset(at: number, zone: string): number {
   return Date.UTC(n("year"), n("month") - 1, n("day"), n("hour"), n("minute"), n("second")) - Math.floor(at / 1000) * 1000;
 }
 
+/** What the clocks of a zone show at a moment, as a field for a local time has it: 2026-03-29T23:59. */
+export const inZone = (iso: string, zone: string): string => new Date(Date.parse(iso) + offset(Date.parse(iso), zone)).toISOString().slice(0, 16);
+
 /** The moment at which the clocks of a zone show a local time such as 2026-03-29T23:59, as RFC 3339 in UTC. Where they show
  * it twice, the second time counts; where they leave it out, the time as far after the gap. */
 export function toZone(local: string, zone: string): string {

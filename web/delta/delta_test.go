@@ -1,15 +1,17 @@
-package web
+package delta
 
 import (
 	"encoding/json"
 	"math/rand/v2"
 	"strconv"
 	"testing"
+
+	"weir/engine/metric"
 )
 
 func parse(t *testing.T, s string) any {
 	t.Helper()
-	v, err := treeOf(json.RawMessage(s))
+	v, err := Of(json.RawMessage(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +44,8 @@ func TestDiff(t *testing.T) {
 			if got != c.want {
 				t.Errorf("diff is %s, want %s", got, c.want)
 			}
-			if changed && !same(merge(from, d), to) {
-				t.Errorf("merged: %v, want %v", merge(from, d), to)
+			if changed && !same(Merge(from, d), to) {
+				t.Errorf("merged: %v, want %v", Merge(from, d), to)
 			}
 		})
 	}
@@ -101,7 +103,7 @@ func TestMergeOfDiffs(t *testing.T) {
 		next := any(root())
 		d, changed := diff(server, next)
 		if changed {
-			reader = merge(reader, d)
+			reader = Merge(reader, d)
 		}
 		server = next
 		if !same(reader, server) {
@@ -111,10 +113,21 @@ func TestMergeOfDiffs(t *testing.T) {
 }
 
 func BenchmarkDiff(b *testing.B) {
-	from, _ := treeOf(newFakeRun().Snapshot())
-	to, _ := treeOf((&fakeRun{state: "RUNNING"}).Snapshot())
+	look := func(n int64) Tree {
+		t, err := Of(metric.Snapshot{
+			Lab: "backpressure", State: "RUNNING", TimeMs: 100 * n,
+			Vertices:    []metric.Vertex{{ID: "source", Subtasks: []metric.Subtask{{}, {}}}, {ID: "sink", Subtasks: []metric.Subtask{{}, {}}}},
+			Channels:    []metric.Channel{{Kind: "remote", SentBuffers: n, Producer: metric.ProducerEnd{Buffers: 2, Fill: []int{32768, int(n)}}}},
+			Checkpoints: []metric.Checkpoint{{ID: 1, Status: "COMPLETED", TriggerMs: 50}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return t
+	}
+	from, to := look(1), look(2)
 	b.ReportAllocs()
 	for b.Loop() {
-		diff(map[string]any(from), map[string]any(to))
+		diff(from, to)
 	}
 }

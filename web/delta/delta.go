@@ -1,4 +1,12 @@
-package web
+// Package delta tells what changed between two values as JSON has them, for streams that send a picture whole once and then
+// only the difference. A difference is a merge:
+//
+//   - an object holds only the fields that changed; null takes a field away;
+//   - an array whose length stays becomes an object keyed by index, with the elements that changed;
+//   - an array of numbers or strings, or one whose length changed, is sent whole.
+//
+// Readings are rounded on the way (shorten): a page cannot show more, and the messages halve.
+package delta
 
 import (
 	"bytes"
@@ -7,29 +15,22 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
-// What the stream sends after the first message is the difference between two pictures, as a merge:
-//
-//   - an object holds only the fields that changed; null takes a field away;
-//   - an array whose length stays becomes an object keyed by index, with the elements that changed;
-//   - an array of numbers or strings, or one whose length changed, is sent whole.
-//
-// Readings are rounded on the way (shorten): a page cannot show more, and the messages halve.
+// Tree is a value as JSON has it: map[string]any, []any, string, bool, json.Number. It is never changed once made, so that
+// viewers can share it.
+type Tree = map[string]any
 
-// tree is a picture as JSON values: map[string]any, []any, string, bool, json.Number. It is never changed once made, so
-// that viewers can share it.
-type tree = map[string]any
-
-// treeOf turns a value into its tree.
-func treeOf(v any) (tree, error) {
+// Of turns a value into its tree.
+func Of(v any) (Tree, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	var t tree
+	var t Tree
 	if err := d.Decode(&t); err != nil {
 		return nil, err
 	}
@@ -61,15 +62,7 @@ func tidy(v any) any {
 
 // shorten keeps whole numbers and rounds others to about four digits.
 func shorten(n json.Number) json.Number {
-	s := n.String()
-	whole := true
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c == '.' || c == 'e' || c == 'E' {
-			whole = false
-			break
-		}
-	}
-	if whole {
+	if !strings.ContainsAny(n.String(), ".eE") {
 		return n
 	}
 	f, err := n.Float64()
@@ -183,8 +176,21 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// merge gives what a difference makes of a tree, which stays as it is; what did not change is shared.
-func merge(old, patch any) any {
+// Message encodes what turns a tree into another; before is nil for a reader that has none yet, who gets the whole one. Nil
+// means that nothing changed.
+func Message(before, now Tree) ([]byte, error) {
+	if before == nil {
+		return json.Marshal(now)
+	}
+	d, changed := diff(before, now)
+	if !changed {
+		return nil, nil
+	}
+	return json.Marshal(d)
+}
+
+// Merge gives what a difference makes of a tree, which stays as it is; what did not change is shared.
+func Merge(old, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -197,14 +203,14 @@ func merge(old, patch any) any {
 				delete(out, k)
 				continue
 			}
-			out[k] = merge(out[k], v)
+			out[k] = Merge(out[k], v)
 		}
 		return out
 	case []any:
 		out := slices.Clone(o)
 		for k, v := range p {
 			if i, err := strconv.Atoi(k); err == nil && i >= 0 && i < len(out) {
-				out[i] = merge(out[i], v)
+				out[i] = Merge(out[i], v)
 			}
 		}
 		return out

@@ -23,7 +23,7 @@ func TestSnapshotHasItsFields(t *testing.T) {
 		for at, fields := range map[string]string{
 			"":                     "lab state timeMs knobs failure restarts restoredCheckpointId vertices pools gates channels checkpoints diagnosis totals",
 			"vertices":             "id name parallelism maxParallelism backpressureLevel role subtasks",
-			"vertices/subtasks":    "index taskManager keyGroups idleTimeMsPerSecond busyTimeMsPerSecond backPressuredTimeMsPerSecond softBackPressuredTimeMsPerSecond hardBackPressuredTimeMsPerSecond numRecordsIn numRecordsOut numRecordsInPerSecond numRecordsOutPerSecond numBytesOut numBuffersOut numBuffersInLocal numBuffersInRemote numBuffersInLocalPerSecond numBuffersInRemotePerSecond outPoolUsage outPoolUsageMax inPoolUsage inputExclusiveBuffersUsage inputFloatingBuffersUsage debloatedBufferSize estimatedTimeToConsumeBuffersMs pendingRecords meanFill mailboxQueueSize mailboxLatencyMs recent",
+			"vertices/subtasks":    "index taskManager keyGroups idleTimeMsPerSecond busyTimeMsPerSecond backPressuredTimeMsPerSecond softBackPressuredTimeMsPerSecond hardBackPressuredTimeMsPerSecond numRecordsIn numRecordsOut numRecordsInPerSecond numRecordsOutPerSecond numBytesOut numBuffersOut numBuffersInLocal numBuffersInRemote numBuffersInLocalPerSecond numBuffersInRemotePerSecond outPoolUsage outPoolUsageMax inPoolUsage inputExclusiveBuffersUsage inputFloatingBuffersUsage pendingRecords meanFill mailboxQueueSize mailboxLatencyMs recent",
 			"pools":                "owner size max requested overdraftInUse available",
 			"gates":                "vertex subtask index floatingFree floatingTotal",
 			"channels":             "from to kind producer sentAddCredit announcedCredit sentBuffers sentEvents overtaken",

@@ -77,8 +77,8 @@ type Subtask struct {
 	InPoolUsage                   float64 `json:"inPoolUsage"`
 	InputExclusiveBuffersUsage    float64 `json:"inputExclusiveBuffersUsage"`
 	InputFloatingBuffersUsage     float64 `json:"inputFloatingBuffersUsage"`
-	DebloatedBufferSize           int     `json:"debloatedBufferSize"`
-	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs"`
+	DebloatedBufferSize           int     `json:"debloatedBufferSize,omitempty"`
+	EstimatedTimeToConsumeBuffers int64   `json:"estimatedTimeToConsumeBuffersMs,omitempty"`
 
 	PendingRecords        int64    `json:"pendingRecords"`
 	LatencyMs             *Latency `json:"latencyMs,omitempty"` // from emission by the source; only where it is measured

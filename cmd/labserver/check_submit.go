@@ -54,7 +54,7 @@ func submit(ctx context.Context, to *remote.Client, report *runner.Report, work 
 		}
 		sent++
 	}
-	_, _ = fmt.Fprintf(s.err, "labserver: %d results reported\n", sent)
+	_, _ = fmt.Fprintf(s.err, "labserver: results reported: %d\n", sent)
 	if waiting > 0 {
 		_, _ = fmt.Fprintf(s.err, "labserver: %d of them wait at %s until the class's server can be reached\n", waiting, to.Server())
 	}

@@ -88,7 +88,7 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 	<-log.ended
 	snap := j.Snapshot()
 	equalCounts(t, describe, j, countsOf(n, s.Keys))
-	if begun, least := n-snap.Totals.RecordsEmitted, log.begins[int64(snap.Restarts)]; begun < least {
+	if begun, least := n-snap.Totals.RecordsEmitted, log.begins[snap.Restarts]; begun < least {
 		t.Errorf("%s: the last attempt began at record %d, but its checkpoint was triggered behind record %d", describe, begun, least)
 	}
 	if snap.Restarts > hit {
@@ -101,18 +101,18 @@ func randomFaults(t *testing.T, seed uint64, transport string) {
 		t.Errorf("%s: the failure does not name a connection: %s", describe, snap.Failure)
 	}
 	t.Logf("%s: %d restarts, restored %d, the last attempt began at record %d (behind %d by the log), failure %q", describe, snap.Restarts, snap.RestoredCheckpointID,
-		n-snap.Totals.RecordsEmitted, log.begins[int64(snap.Restarts)], snap.Failure)
+		n-snap.Totals.RecordsEmitted, log.begins[snap.Restarts], snap.Failure)
 }
 
 // emissionLog is what the sources of a job had emitted, attempt by attempt. Counters may lag, so each figure is a least one.
 type emissionLog struct {
-	begins map[int64]int64 // by the number of restarts before it: the record at which an attempt began
-	ended  chan struct{}   // closed when the job has ended
+	begins map[int]int64 // by the number of restarts before it: the record at which an attempt began
+	ended  chan struct{} // closed when the job has ended
 }
 
 // keepLog reads a job each 5 ms until it ends.
 func keepLog(j *job.Job) *emissionLog {
-	l := &emissionLog{begins: map[int64]int64{0: 0}, ended: make(chan struct{})}
+	l := &emissionLog{begins: map[int]int64{0: 0}, ended: make(chan struct{})}
 	go func() {
 		defer close(l.ended)
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -121,17 +121,16 @@ func keepLog(j *job.Job) *emissionLog {
 		last := int64(0)            // the record that the job is at
 		for {
 			s := j.Snapshot()
-			restarts := int64(s.Restarts)
-			if _, known := l.begins[restarts]; !known {
-				l.begins[restarts] = behind[s.RestoredCheckpointID]
-				last = l.begins[restarts]
+			if _, known := l.begins[s.Restarts]; !known {
+				l.begins[s.Restarts] = behind[s.RestoredCheckpointID]
+				last = l.begins[s.Restarts]
 			}
 			for _, c := range s.Checkpoints {
 				if _, known := behind[c.ID]; !known {
 					behind[c.ID] = last // of the reading before: the trigger came since
 				}
 			}
-			last = max(last, l.begins[restarts]+s.Totals.RecordsEmitted)
+			last = max(last, l.begins[s.Restarts]+s.Totals.RecordsEmitted)
 			select {
 			case <-j.Done():
 				return
